@@ -1,0 +1,13 @@
+# The only find_package calls.
+find_package(Threads REQUIRED)
+find_package(fmt 9 REQUIRED)
+find_package(CLI11 2.1 REQUIRED)
+find_package(nlohmann_json 3.11 REQUIRED)
+find_package(OpenBLAS REQUIRED CONFIG)
+if(CULPRIT_BUILD_TESTS)
+  find_package(GTest 1.12 REQUIRED)
+  include(GoogleTest)
+endif()
+if(CULPRIT_BUILD_BENCHMARKS)
+  find_package(benchmark REQUIRED)
+endif()

@@ -1,0 +1,15 @@
+# The one place for compiler flags: every target links culprit_flags, nothing is set globally.
+add_library(culprit_flags INTERFACE)
+target_compile_features(culprit_flags INTERFACE cxx_std_20)
+target_include_directories(culprit_flags INTERFACE ${PROJECT_SOURCE_DIR}/src)
+target_compile_options(
+  culprit_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wno-sign-conversion>
+                          $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${CULPRIT_WERROR}>>:-Werror>)
+if(CULPRIT_SANITIZE)
+  if(CULPRIT_SANITIZE MATCHES "thread" AND CULPRIT_SANITIZE MATCHES "address")
+    message(FATAL_ERROR "CULPRIT_SANITIZE: thread and address sanitizers exclude each other")
+  endif()
+  target_compile_options(culprit_flags INTERFACE -fsanitize=${CULPRIT_SANITIZE} -fno-omit-frame-pointer
+                                                 -fno-sanitize-recover=all)
+  target_link_options(culprit_flags INTERFACE -fsanitize=${CULPRIT_SANITIZE})
+endif()
