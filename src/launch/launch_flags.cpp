@@ -77,6 +77,8 @@ class Collector {
       const Arity arity = row != nullptr ? row->arity : Arity::kMany;
       const std::size_t most = arity == Arity::kNone ? 0 : arity == Arity::kMany ? args_.size() : 1;
       while (next < args_.size() && next - i <= most && !is_flag(args_[next])) {
+        // A wholly unknown word on another line is more flags, rather than a value ($EXTRA_ARGS).
+        if (arity != Arity::kOne && !args_[next].known && args_[next].line != word.line) break;
         take_value(flag, next);
         ++next;
       }

@@ -138,23 +138,31 @@ LaunchFile config_file(const std::string& name, bool known_name, const std::file
   return file;
 }
 
+// Whether a word may name a configuration: the value of a flag that takes one, or the first argument.
+bool may_name_config(const std::vector<LaunchWord>& args, std::size_t i) {
+  const std::string& word = args[i].text;
+  const auto takes_config = [](const std::string& flag) {
+    const FlagRow* row = flag.starts_with("--") ? find_flag(flag) : nullptr;
+    return row != nullptr && row->setting == Setting::kConfigFile;
+  };
+  if (word.starts_with("--")) return word.find('=') != std::string::npos && takes_config(word);
+  return i == 0 || takes_config(args[i - 1].text);
+}
+
 void collect_files(LaunchScript& script, const shell::ShellEvaluator& evaluator) {
   std::set<std::string> seen;
   for (const Launch& launch : script.launches) {
-    for (const LaunchWord& word : launch.args) {
+    for (std::size_t i = 0; i < launch.args.size(); ++i) {
+      if (!may_name_config(launch.args, i)) continue;
+      const LaunchWord& word = launch.args[i];
       std::string name = word.text;
-      if (name.starts_with("--")) {
-        const std::size_t equals = name.find('=');
-        if (equals == std::string::npos) continue;
-        name.erase(0, equals + 1);
-      }
-      if (name.empty() || name.size() > 1024) continue;
+      if (name.starts_with("--")) name.erase(0, name.find('=') + 1);
+      if (name.empty() || name.size() > 1024 || seen.size() >= 32) continue;
       const bool written = std::any_of(evaluator.files().begin(), evaluator.files().end(), [&](const auto& file) {
         return without_dot(file.first) == without_dot(name);
       });
       if (!written && !name.ends_with(".json")) continue;
-      if (seen.size() >= 32 || !seen.insert(name).second) continue;
-      script.files.push_back(config_file(name, word.known, script.path, evaluator));
+      if (seen.insert(name).second) script.files.push_back(config_file(name, word.known, script.path, evaluator));
     }
   }
 }
@@ -171,6 +179,26 @@ void keep_real_launches(std::vector<Launch>& launches) {
              return word.text.starts_with("--") && row != nullptr && row->cls != FlagClass::kRecognised;
            });
   });
+}
+
+void evaluate(LaunchScript& script, bool unset_is_empty) {
+  shell::ShellEvaluator* current = nullptr;
+  shell::LaunchFinder finder(current);
+  shell::ShellEvaluator evaluator(script.text, unset_is_empty,
+                                  [&](const shell::Invocation& command) { finder.inspect(command); });
+  current = &evaluator;
+  try {
+    evaluator.run();
+  } catch (const UsageError& error) {
+    std::string_view why = error.what();
+    if (why.starts_with("[launch.read] ")) why.remove_prefix(14);
+    refuse(script.path, std::string(why));
+  }
+  script.launches = finder.take();
+  keep_real_launches(script.launches);
+  collect_files(script, evaluator);
+  script.unknowns = evaluator.unknowns();
+  script.assumptions = evaluator.assumptions();
 }
 
 }  // namespace
@@ -197,26 +225,15 @@ LaunchScript parse_launch_script(std::string_view text, const std::filesystem::p
   script.path = path;
   script.text = std::string(text);
 
-  shell::ShellEvaluator* current = nullptr;
-  shell::LaunchFinder finder(current);
-  shell::ShellEvaluator evaluator(script.text, [&](const shell::Invocation& command) { finder.inspect(command); });
-  current = &evaluator;
-  try {
-    evaluator.run();
-  } catch (const UsageError& error) {
-    refuse(path, error.what());
-  }
-  script.launches = finder.take();
-  keep_real_launches(script.launches);
+  evaluate(script, /*unset_is_empty=*/true);
+  // A script that does nothing without its arguments: look at every way they could take.
+  if (script.launches.empty()) evaluate(script, /*unset_is_empty=*/false);
   if (script.launches.empty()) {
     refuse(path,
            "starts no training program that is recognised; expected torchrun, python -m "
            "torch.distributed.launch or paddle.distributed.launch, deepspeed, srun, mpirun, or python with "
            "parallel-training flags");
   }
-  collect_files(script, evaluator);
-  script.unknowns = evaluator.unknowns();
-  script.assumptions = evaluator.assumptions();
   return script;
 }
 

@@ -101,11 +101,22 @@ void derive_sizes(const LaunchScript& script, LaunchMapping& mapping, const Batc
     return std::any_of(mapping.flags.begin(), mapping.flags.end(),
                        [&](const MappedFlag& flag) { return flag.setting == setting && !flag.known; });
   };
-  if (mapping.dialects != 0 && !mapping.tp && !given_but_unknown(Setting::kTp)) {
+  // The frameworks' defaults hold where the flags are all there: none of them in a file or a variable
+  // that is not known.
+  const bool takes_defaults =
+      std::any_of(mapping.flags.begin(), mapping.flags.end(),
+                  [](const MappedFlag& flag) { return flag.known && flag.dialects != 0; }) &&
+      std::none_of(mapping.flags.begin(), mapping.flags.end(), [](const MappedFlag& flag) {
+        const bool positional = flag.flag_word != kNoWord && !flag.name.starts_with('-');
+        const bool other_config = flag.name == "-c" || flag.name == "-o" || flag.name == "--config";
+        const bool lost_file = flag.flag_word == kNoWord && flag.file.empty();
+        return (positional && !flag.known) || other_config || lost_file;
+      });
+  if (takes_defaults && !mapping.tp && !given_but_unknown(Setting::kTp)) {
     mapping.tp = 1;
     note(0, "tensor parallel degree not given: 1");
   }
-  if (mapping.dialects != 0 && !mapping.pp && !given_but_unknown(Setting::kPp)) {
+  if (takes_defaults && !mapping.pp && !given_but_unknown(Setting::kPp)) {
     mapping.pp = 1;
     note(0, "pipeline stages not given: 1");
   }

@@ -35,8 +35,9 @@ std::size_t ShellEvaluator::State::num_bytes() const {
   return total;
 }
 
-ShellEvaluator::ShellEvaluator(std::string_view script, std::function<void(const Invocation&)> on_command)
-    : script_(script), on_command_(std::move(on_command)) {
+ShellEvaluator::ShellEvaluator(std::string_view script, bool unset_is_empty,
+                               std::function<void(const Invocation&)> on_command)
+    : script_(script), unset_is_empty_(unset_is_empty), on_command_(std::move(on_command)) {
   for (std::size_t i = 0; i < script.size(); ++i) {
     if (script[i] == '\n') newlines_.push_back(static_cast<std::uint32_t>(i));
   }

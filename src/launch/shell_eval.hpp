@@ -37,7 +37,10 @@ struct Invocation {
 class ShellEvaluator {
  public:
   // `script` must outlive the object. `on_command` is called in script order.
-  ShellEvaluator(std::string_view script, std::function<void(const Invocation&)> on_command);
+  // `unset_is_empty`: in tests, arguments and variables that the script never assigns count as empty, as
+  // they are when it runs alone; false: they are unknown, so that every way they could decide is followed.
+  ShellEvaluator(std::string_view script, bool unset_is_empty,
+                 std::function<void(const Invocation&)> on_command);
 
   // Parses and evaluates the script. Throws UsageError: syntax, or a limit reached.
   void run();
@@ -147,6 +150,7 @@ class ShellEvaluator {
   static void add_note(std::vector<LaunchNote>& notes, int line, std::string text);
 
   std::string_view script_;
+  bool unset_is_empty_;
   std::vector<std::uint32_t> newlines_;
   std::function<void(const Invocation&)> on_command_;
   GapTable gaps_;
@@ -156,7 +160,6 @@ class ShellEvaluator {
   const Source* source_ = nullptr;
   std::vector<LaunchNote> unknowns_;
   std::vector<LaunchNote> assumptions_;
-  std::set<std::string> ever_assigned_;  // in some branch: then "unset" is not the whole truth
   std::size_t spent_ = 0;
   int num_launches_ = 0;
   int num_conditions_ = 0;  // unknown conditions we are inside of

@@ -19,6 +19,7 @@ std::string ShellEvaluator::source_text(const Command& command) const {
   if (command.end <= command.offset || command.end > text.size()) return {};
   std::string shown(text.substr(command.offset, std::min<std::size_t>(command.end - command.offset, 80)));
   std::replace(shown.begin(), shown.end(), '\0', '?');
+  shown.erase(0, shown.find_first_not_of(" \t\r\n"));
   const std::size_t newline = shown.find('\n');
   if (newline != std::string::npos) shown.resize(newline);
   while (!shown.empty() && (shown.back() == ' ' || shown.back() == ';')) shown.pop_back();
@@ -99,13 +100,11 @@ ShellEvaluator::State ShellEvaluator::merge(State yes, State no, int at_line, co
   std::set<std::string> names;
   for (const auto& [name, variable] : merged.variables) names.insert(name);
   for (const auto& [name, variable] : no.variables) names.insert(name);
-  bool differs = false;
   for (const std::string& name : names) {
     const auto a = merged.variables.find(name);
     const auto b = no.variables.find(name);
     const bool both = a != merged.variables.end() && b != no.variables.end();
     if (both && a->second.same_as(b->second)) continue;
-    differs = true;
     const Value gap = gaps_.make({Gap::Kind::kUnknown, at_line, "$" + name, why});
     Variable joined;
     if (!both) {
@@ -134,7 +133,6 @@ ShellEvaluator::State ShellEvaluator::merge(State yes, State no, int at_line, co
   }
   merged.open_world = merged.open_world || no.open_world;
   if (merged.folder_changed_line == 0) merged.folder_changed_line = no.folder_changed_line;
-  if (differs && num_silent_ == 0) note_unknown(at_line, why);
   return merged;
 }
 

@@ -81,6 +81,7 @@ Value ShellEvaluator::unset_value(const std::string& name, const Part& part) {
     gap.kind = Gap::Kind::kUnset;
     gap.reason = fmt::format("{} is never assigned by the script", name);
   }
+  if (!unset_is_empty_) gap.kind = Gap::Kind::kUnknown;
   return gaps_.make(std::move(gap));
 }
 
@@ -104,7 +105,7 @@ Value ShellEvaluator::param_value(const Part& part) {
   if (part.op == "indirect") {
     return gaps_.make({Gap::Kind::kUnknown, line(part.range.begin), "${!" + name + "}", "an indirect name"});
   }
-  if (name == "#" && part.op.empty()) {
+  if (name == "#" && part.op.empty() && (state_.has_positional || unset_is_empty_)) {
     Value count = literal(state_.has_positional ? fmt::format("{}", state_.positional.size()) : "0");
     count.assumed = !state_.has_positional;
     return count;
@@ -154,6 +155,7 @@ Value ShellEvaluator::apply_operator(const Part& part, Value value, bool is_set)
     if (kind == '+') return present ? expand_text(*part.operand) : Value();
     if (present || kind == '?') return value;
     Value fallback = expand_text(*part.operand);
+    if (fallback.text.empty()) fallback.assumed = true;  // as unset as before
     if (kind == '=') set_scalar(part.name, fallback);
     return fallback;
   }
@@ -243,7 +245,8 @@ void ShellEvaluator::expand_part(const Part& part, bool split, std::vector<Field
     case Part::Kind::kParam: value = param_value(part); break;
     case Part::Kind::kArith: value = arith_value(part); break;
     case Part::Kind::kCommand:
-      value = gaps_.make({Gap::Kind::kUnknown, line(part.range.begin), part.text, "output of a command"});
+      value = gaps_.make({Gap::Kind::kUnknown, line(part.range.begin), part.text,
+                          part.text.starts_with('<') && part.quoted ? "a value to be filled in" : "output of a command"});
       break;
   }
   if (part.kind == Part::Kind::kText || part.quoted || !split) {

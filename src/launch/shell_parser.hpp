@@ -64,6 +64,7 @@ class ShellParser {
   void read_ansi_quoted(ShellWord& word);
   void read_double_quoted(ShellWord& word);
   void read_backtick(ShellWord& word, bool quoted);
+  std::uint32_t placeholder_end() const;  // past "<path to file>" ahead, or 0
   ShellWord read_until_brace(bool quoted);
   ShellWord read_arith_until(std::string_view close);
   std::uint32_t skip_balanced(std::uint32_t from) const;  // from after "(", to its ")"

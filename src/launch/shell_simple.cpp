@@ -1,4 +1,5 @@
 // Simple commands of a bash script: assignments, redirections, words.
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -24,6 +25,14 @@ std::shared_ptr<Command> ShellParser::parse_simple() {
     const bool assigns =
         command->words.empty() || (!command->words.empty() && declares(command->words[0].bare()));
     if (assigns && parse_assignment(*command)) continue;
+    if (c == '(' && command->words.empty() && !command->assigns.empty() && text_[pos_ - 1] == ' ') {
+      // "PATH=<file> (e.g. /data/x)": a remark after a placeholder
+      const std::size_t newline = std::min(text_.find('\n', pos_), text_.size());
+      if (text_.substr(command->offset, pos_ - command->offset).find('<') != std::string_view::npos) {
+        pos_ = static_cast<std::uint32_t>(newline);
+        continue;
+      }
+    }
     if (c == '(') fail(pos_, "unexpected '('");
     const std::uint32_t before = pos_;
     command->words.push_back(read_word());
@@ -87,7 +96,7 @@ bool ShellParser::parse_redirect(Command& command) {
     redirect.op = std::string(op);
     break;
   }
-  if (redirect.op.empty()) return false;
+  if (redirect.op.empty() || (redirect.op == "<" && at == pos_ && placeholder_end() > 0)) return false;
   if ((redirect.op == "<" || redirect.op == ">") && rest.size() > 1 && rest[1] == '(') return false;
   const bool error_stream = at > pos_ && text_[pos_] != '1';
   pos_ = at + static_cast<std::uint32_t>(redirect.op.size());

@@ -46,10 +46,13 @@ ShellWord ShellParser::read_word() {
       read_dollar(word, false);
     } else if (c == '`') {
       read_backtick(word, false);
-    } else if ((c == '<' || c == '>') && peek(1) == '(' && pos_ == word.range.begin) {
-      const std::uint32_t end = skip_balanced(pos_ + 2);  // process substitution
+    } else if ((c == '<' && placeholder_end() > 0) ||
+               ((c == '<' || c == '>') && peek(1) == '(' && pos_ == word.range.begin)) {
+      const bool placeholder = peek(1) != '(';  // else process substitution
+      const std::uint32_t end = placeholder ? placeholder_end() : skip_balanced(pos_ + 2);
       Part part;
       part.kind = Part::Kind::kCommand;
+      part.quoted = placeholder;
       part.range = {pos_, end};
       part.text = std::string(text_.substr(pos_, end - pos_));
       word.parts.push_back(std::move(part));
@@ -63,6 +66,22 @@ ShellWord ShellParser::read_word() {
   }
   word.range.end = pos_;
   return word;
+}
+
+// Published scripts leave values as <path to file>, which bash would refuse. Told from a redirection by
+// its text: it starts with a letter, and no blank stands before its end or a letter after it.
+std::uint32_t ShellParser::placeholder_end() const {
+  if (!is_name_start(peek(1))) return 0;
+  for (std::uint32_t i = pos_ + 2; i < text_.size(); ++i) {
+    const char c = text_[i];
+    if (c == '>') {
+      const char next = i + 1 < text_.size() ? text_[i + 1] : '\n';
+      const bool ends = std::string_view(" \t\r\n/_.\"").find(next) != std::string_view::npos;
+      return ends && text_[i - 1] != ' ' ? i + 1 : 0;
+    }
+    if (c == '\n' || c == '<' || c == '"' || c == '\'' || c == '$' || c == ';' || c == '|' || c == '&') return 0;
+  }
+  return 0;
 }
 
 void ShellParser::read_single_quoted(ShellWord& word) {
