@@ -57,19 +57,30 @@ const FlagRow* find_config_key(std::string_view path) { return find("json:" + st
 
 std::string_view setting_name(Setting setting) {
   switch (setting) {
-    case Setting::kTp: return "tp";
-    case Setting::kPp: return "pp";
-    case Setting::kAcc: return "acc";
-    case Setting::kLossScale: return "loss-scale";
-    case Setting::kSkipIdentity: return "skip-c-identity";
+    case Setting::kTp:
+      return "tp";
+    case Setting::kPp:
+      return "pp";
+    case Setting::kAcc:
+      return "acc";
+    case Setting::kLossScale:
+      return "loss-scale";
+    case Setting::kSkipIdentity:
+      return "skip-c-identity";
     case Setting::kAsyncAllReduce:
-    case Setting::kNoAsyncAllReduce: return "async-all-reduce";
-    case Setting::kDelayScaleLoss: return "delay-scale-loss";
-    case Setting::kReleaseOutputs: return "release-outputs";
+    case Setting::kNoAsyncAllReduce:
+      return "async-all-reduce";
+    case Setting::kDelayScaleLoss:
+      return "delay-scale-loss";
+    case Setting::kReleaseOutputs:
+      return "release-outputs";
     case Setting::kRecompute:
-    case Setting::kRecomputeGranularity: return "recompute";
-    case Setting::kReentrant: return "recompute-kind";
-    default: return {};
+    case Setting::kRecomputeGranularity:
+      return "recompute";
+    case Setting::kReentrant:
+      return "recompute-kind";
+    default:
+      return {};
   }
 }
 

@@ -19,10 +19,25 @@ enum DialectBit : unsigned { kPaddleBit = 1, kMegatronBit = 2, kDeepSpeedBit = 4
 
 enum class Setting {
   kNone,
-  kTp, kPp, kContextParallel, kAcc, kMicroBatch, kGlobalBatch, kLossScale,
-  kSkipIdentity, kAsyncAllReduce, kNoAsyncAllReduce, kDelayScaleLoss, kReleaseOutputs,
-  kRecompute, kRecomputeGranularity, kReentrant,
-  kFp16, kBf16, kOptLevel, kDtypeName,
+  kTp,
+  kPp,
+  kContextParallel,
+  kAcc,
+  kMicroBatch,
+  kGlobalBatch,
+  kLossScale,
+  kSkipIdentity,
+  kAsyncAllReduce,
+  kNoAsyncAllReduce,
+  kDelayScaleLoss,
+  kReleaseOutputs,
+  kRecompute,
+  kRecomputeGranularity,
+  kReentrant,
+  kFp16,
+  kBf16,
+  kOptLevel,
+  kDtypeName,
   kWordList,    // the value is a list of words, each with a row of its own
   kConfigFile,  // the value names a JSON file
 };
@@ -40,14 +55,16 @@ struct FlagRow {
 
 std::span<const FlagRow> flag_rows();
 
-// Rows by name; dashes, underscores, leading dashes and "=value" do not matter. Null if there is none.
+// Rows by name; dashes, underscores, leading dashes and "=value" do not matter. Null if there is
+// none.
 const FlagRow* find_flag(std::string_view flag);
 // A word of a list flag, e.g. ("tensor_parallel_config", "enable_mp_skip_c_identity").
 const FlagRow* find_list_word(std::string_view list, std::string_view word);
 // A key of a DeepSpeed configuration, e.g. "fp16.enabled".
 const FlagRow* find_config_key(std::string_view path);
 
-// The kebab-case name of what a setting stands for ("skip-c-identity"); empty for kNone and helpers.
+// The kebab-case name of what a setting stands for ("skip-c-identity"); empty for kNone and
+// helpers.
 std::string_view setting_name(Setting setting);
 
 // "--some-flag=3" -> "some_flag".

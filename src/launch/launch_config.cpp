@@ -1,9 +1,9 @@
 // JSON configurations of a launch: DeepSpeed's, and files that hold a program's arguments.
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "launch/launch_flags.hpp"
-#include <nlohmann/json.hpp>
 
 namespace culprit {
 
@@ -28,7 +28,8 @@ MappedFlag unreadable(const LaunchFile& file, int used_line, const std::string& 
 
 class ConfigReader {
  public:
-  ConfigReader(const LaunchFile& file, bool as_flags, std::size_t launch, std::vector<MappedFlag>& flags)
+  ConfigReader(const LaunchFile& file, bool as_flags, std::size_t launch,
+               std::vector<MappedFlag>& flags)
       : file_(file), as_flags_(as_flags), launch_(launch), flags_(flags) {}
 
   void read(const Json& object, const std::string& prefix, std::size_t from) {
@@ -47,8 +48,9 @@ class ConfigReader {
       // Keys below the first level are only looked at where a row asks for them.
       if (!prefix.empty() && row == nullptr) continue;
       const bool known = !value.is_null();
-      const std::string shown = value.is_string() ? value.get<std::string>()
-                                                  : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+      const std::string shown = value.is_string()
+                                    ? value.get<std::string>()
+                                    : value.dump(-1, ' ', false, Json::error_handler_t::replace);
       add(row, path, shown, line, known);
       if (row != nullptr && row->setting == Setting::kWordList) {
         const MappedFlag list = flags_.back();
@@ -58,7 +60,8 @@ class ConfigReader {
   }
 
  private:
-  void add(const FlagRow* row, const std::string& path, const std::string& value, int line, bool known) {
+  void add(const FlagRow* row, const std::string& path, const std::string& value, int line,
+           bool known) {
     MappedFlag flag;
     flag.name = path;
     flag.value = value;
@@ -96,7 +99,8 @@ void collect_config(const LaunchFile& file, bool as_flags, std::size_t launch, i
     flags.push_back(unreadable(file, used_line, file.why_unknown));
     return;
   }
-  const Json json = Json::parse(file.text, nullptr, /*allow_exceptions=*/false, /*ignore_comments=*/true);
+  const Json json =
+      Json::parse(file.text, nullptr, /*allow_exceptions=*/false, /*ignore_comments=*/true);
   if (!json.is_object()) {
     flags.push_back(unreadable(file, used_line, "not a JSON object that can be read"));
     return;

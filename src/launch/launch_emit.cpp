@@ -1,6 +1,9 @@
-// Edits by source range. Every candidate edit is verified: the edited text is read anew and all launches
-// must be as expected, word by word; else the next candidate is tried, then the edit is refused.
+// Edits by source range. Every candidate edit is verified: the edited text is read anew and all
+// launches must be as expected, word by word; else the next candidate is tried, then the edit is
+// refused.
 #include "launch/launch_emit.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
@@ -9,7 +12,6 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include <fmt/format.h>
 #include "launch/launch_flags.hpp"
 #include "launch/launch_mapping.hpp"
 
@@ -39,17 +41,22 @@ Arguments arguments_of(const LaunchScript& script) {
 std::size_t first_argument(const Launch& launch) { return launch.launcher_args.size() + 2; }
 
 // The source range of bytes [begin, end) of a word, if they stand together in the script.
-std::optional<SourceRange> written_range(const LaunchWord& word, std::size_t begin, std::size_t end) {
-  if (begin >= end || end > word.origin.size() || word.origin[begin] == kNoOrigin) return std::nullopt;
+std::optional<SourceRange> written_range(const LaunchWord& word, std::size_t begin,
+                                         std::size_t end) {
+  if (begin >= end || end > word.origin.size() || word.origin[begin] == kNoOrigin)
+    return std::nullopt;
   for (std::size_t i = begin; i < end; ++i) {
     if (word.origin[i] != word.origin[begin] + (i - begin)) return std::nullopt;
   }
-  return SourceRange{word.origin[begin], word.origin[begin] + static_cast<std::uint32_t>(end - begin)};
+  return SourceRange{word.origin[begin],
+                     word.origin[begin] + static_cast<std::uint32_t>(end - begin)};
 }
 
 // The $NAME the bytes came through, if it is the same for all.
-std::optional<SourceRange> through_range(const LaunchWord& word, std::size_t begin, std::size_t end) {
-  if (begin >= end || end > word.through.size() || word.through[begin].end == 0) return std::nullopt;
+std::optional<SourceRange> through_range(const LaunchWord& word, std::size_t begin,
+                                         std::size_t end) {
+  if (begin >= end || end > word.through.size() || word.through[begin].end == 0)
+    return std::nullopt;
   for (std::size_t i = begin; i < end; ++i) {
     if (!(word.through[i] == word.through[begin])) return std::nullopt;
   }
@@ -59,7 +66,8 @@ std::optional<SourceRange> through_range(const LaunchWord& word, std::size_t beg
 SourceRange with_quotes(std::string_view text, SourceRange range) {
   if (range.begin == 0 || range.end >= text.size()) return range;
   const char before = text[range.begin - 1];
-  if ((before == '"' || before == '\'') && text[range.end] == before) return {range.begin - 1, range.end + 1};
+  if ((before == '"' || before == '\'') && text[range.end] == before)
+    return {range.begin - 1, range.end + 1};
   return range;
 }
 
@@ -77,22 +85,25 @@ SourceRange with_blanks(std::string_view text, SourceRange range) {
     if (after < text.size() && text[after] == '\n') return {begin, after + 1};
     return {range.begin, end};
   }
+  if (begin == range.begin) return {begin, end};  // first in its quotes: the blanks after it go
   return {begin, range.end};
 }
 
 std::string replaced(std::string_view text, std::vector<Replacement> edits) {
-  std::sort(edits.begin(), edits.end(),
-            [](const Replacement& a, const Replacement& b) { return a.range.begin > b.range.begin; });
+  std::sort(edits.begin(), edits.end(), [](const Replacement& a, const Replacement& b) {
+    return a.range.begin > b.range.begin;
+  });
   std::string result(text);
-  for (const Replacement& edit : edits) result.replace(edit.range.begin, edit.range.end - edit.range.begin, edit.text);
+  for (const Replacement& edit : edits)
+    result.replace(edit.range.begin, edit.range.end - edit.range.begin, edit.text);
   return result;
 }
 
 std::string off_like(const std::string& on) {
   static constexpr std::pair<std::string_view, std::string_view> kPairs[] = {
-      {"1", "0"},     {"true", "false"}, {"True", "False"}, {"TRUE", "FALSE"}, {"on", "off"},
-      {"On", "Off"},  {"ON", "OFF"},     {"yes", "no"},     {"Yes", "No"},     {"YES", "NO"},
-      {"y", "n"},     {"t", "f"},        {"Y", "N"},        {"T", "F"}};
+      {"1", "0"},    {"true", "false"}, {"True", "False"}, {"TRUE", "FALSE"}, {"on", "off"},
+      {"On", "Off"}, {"ON", "OFF"},     {"yes", "no"},     {"Yes", "No"},     {"YES", "NO"},
+      {"y", "n"},    {"t", "f"},        {"Y", "N"},        {"T", "F"}};
   for (const auto& [yes, no] : kPairs) {
     if (on == yes) return std::string(no);
   }
@@ -105,16 +116,19 @@ class Editor {
 
   // The script after the edit; the same text if there is nothing to change.
   LaunchScript run() {
-    static constexpr std::string_view kSwitches[] = {"skip-c-identity", "async-all-reduce", "recompute",
-                                                     "delay-scale-loss", "release-outputs"};
+    static constexpr std::string_view kSwitches[] = {
+        "skip-c-identity", "async-all-reduce", "recompute", "delay-scale-loss", "release-outputs"};
     static constexpr std::string_view kSizes[] = {"tp", "pp", "acc", "loss-scale"};
-    const bool is_switch = std::find(std::begin(kSwitches), std::end(kSwitches), edit_.setting) != std::end(kSwitches);
-    if (!is_switch && std::find(std::begin(kSizes), std::end(kSizes), edit_.setting) == std::end(kSizes)) {
-      throw UsageError(fmt::format("[launch.emit] no setting \"{}\" that a script can be edited for", edit_.setting));
+    const bool is_switch =
+        std::find(std::begin(kSwitches), std::end(kSwitches), edit_.setting) != std::end(kSwitches);
+    if (!is_switch &&
+        std::find(std::begin(kSizes), std::end(kSizes), edit_.setting) == std::end(kSizes)) {
+      throw UsageError(fmt::format(
+          "[launch.emit] no setting \"{}\" that a script can be edited for", edit_.setting));
     }
     if (is_switch && edit_.value != "off") {
-      throw UsageError(
-          fmt::format("[launch.emit] {}: got \"{}\", expected \"off\"", edit_.setting, edit_.value));
+      throw UsageError(fmt::format("[launch.emit] {}: got \"{}\", expected \"off\"", edit_.setting,
+                                   edit_.value));
     }
     LaunchScript current = script_;
     bool found = false;
@@ -126,7 +140,8 @@ class Editor {
       current = is_switch ? turn_off(current, *flag) : change(current, *flag);
     }
     if (!found && !is_switch) {
-      throw UsageError(fmt::format("[launch.emit] {}: no flag of the script gives {}", script_.path.string(), edit_.setting));
+      throw UsageError(fmt::format("[launch.emit] {}: no flag of the script gives {}",
+                                   script_.path.string(), edit_.setting));
     }
     return current;
   }
@@ -151,8 +166,8 @@ class Editor {
   }
 
   [[noreturn]] void refuse(const MappedFlag& flag, const std::string& why) const {
-    throw UsageError(fmt::format("[launch.emit] {}: line {}: {} can't be changed for {}: {}", script_.path.string(),
-                                 flag.line, flag.name, edit_.setting, why));
+    throw UsageError(fmt::format("[launch.emit] {}: line {}: {} can't be changed for {}: {}",
+                                 script_.path.string(), flag.line, flag.name, edit_.setting, why));
   }
 
   LaunchScript turn_off(const LaunchScript& current, const MappedFlag& flag) const {
@@ -187,19 +202,24 @@ class Editor {
   }
 
   bool same_files(const LaunchScript& other) const {
-    return std::equal(script_.files.begin(), script_.files.end(), other.files.begin(), other.files.end(),
-                      [](const LaunchFile& a, const LaunchFile& b) { return a.name == b.name && a.text == b.text; });
+    return std::equal(script_.files.begin(), script_.files.end(), other.files.begin(),
+                      other.files.end(), [](const LaunchFile& a, const LaunchFile& b) {
+                        return a.name == b.name && a.text == b.text;
+                      });
   }
 
-  LaunchScript replace_value(const LaunchScript& current, const MappedFlag& flag, const std::string& value) const {
+  LaunchScript replace_value(const LaunchScript& current, const MappedFlag& flag,
+                             const std::string& value) const {
     const Launch& launch = current.launches[flag.launch];
     const LaunchWord& word = launch.args[flag.value_word];
     const auto [begin, end] = flag.value_bytes;
     Arguments expected = arguments_of(current);
-    expected[flag.launch][first_argument(launch) + flag.value_word].replace(begin, end - begin, value);
+    expected[flag.launch][first_argument(launch) + flag.value_word].replace(begin, end - begin,
+                                                                            value);
     for (const auto& range : {written_range(word, begin, end), through_range(word, begin, end)}) {
       if (!range) continue;
-      if (auto again = verified(replaced(current.text, {{*range, value}}), expected)) return std::move(*again);
+      if (auto again = verified(replaced(current.text, {{*range, value}}), expected))
+        return std::move(*again);
       // The same value may be meant for several launches, or read by several words.
       if (auto again = verified_everywhere(current, flag, *range, value)) return std::move(*again);
     }
@@ -207,14 +227,16 @@ class Editor {
   }
 
   // As verified(), where the same edit changes the same flag of other launches.
-  std::optional<LaunchScript> verified_everywhere(const LaunchScript& current, const MappedFlag& flag,
-                                                  SourceRange range, const std::string& value) const {
+  std::optional<LaunchScript> verified_everywhere(const LaunchScript& current,
+                                                  const MappedFlag& flag, SourceRange range,
+                                                  const std::string& value) const {
     Arguments expected = arguments_of(current);
     for (const MappedFlag& other : map_launch(current).flags) {
       if (other.name != flag.name || other.value_word == kNoWord || !other.file.empty()) continue;
       const Launch& launch = current.launches[other.launch];
       const auto [begin, end] = other.value_bytes;
-      expected[other.launch][first_argument(launch) + other.value_word].replace(begin, end - begin, value);
+      expected[other.launch][first_argument(launch) + other.value_word].replace(begin, end - begin,
+                                                                                value);
     }
     return verified(replaced(current.text, {{range, value}}), expected);
   }
@@ -223,73 +245,81 @@ class Editor {
     const Launch& launch = current.launches[flag.launch];
     const LaunchWord& word = launch.args[flag.value_word];
     const auto [begin, end] = flag.value_bytes;
-    const bool separator_after = end < word.text.size();
-    const std::uint32_t cut_begin =
-        !separator_after && begin > 0 && word.text[begin - 1] != '=' ? begin - 1 : begin;
-    const std::uint32_t cut_end = separator_after ? end + 1 : end;
-    Arguments expected = arguments_of(current);
-    std::string& argument = expected[flag.launch][first_argument(launch) + flag.value_word];
-    argument.erase(cut_begin, cut_end - cut_begin);
-    const auto range = written_range(word, cut_begin, cut_end);
-    if (!range) refuse(flag, "the list is put together from several places");
-    // A list that becomes empty keeps a word, so that the flag keeps a value.
-    std::vector<std::string> texts = {""};
-    if (argument.empty()) texts.emplace_back("\"\"");
-    for (const std::string& text : texts) {
-      if (auto again = verified(replaced(current.text, {{*range, text}}), expected)) return std::move(*again);
+    const bool first = begin == 0 || word.text[begin - 1] == '=';
+    // With the separator after it, or before it, or, where both stand elsewhere, alone.
+    std::vector<SourceRange> cuts;
+    if (end < word.text.size()) cuts.push_back({begin, end + 1});
+    if (!first) cuts.push_back({begin - 1, end});
+    cuts.push_back({begin, end});
+    for (const SourceRange cut : cuts) {
+      const auto range = written_range(word, cut.begin, cut.end);
+      if (!range) continue;
+      std::string left = word.text;
+      left.erase(cut.begin, cut.end - cut.begin);
+      Arguments here = arguments_of(current);
+      here[flag.launch][first_argument(launch) + flag.value_word] = left;
       Arguments everywhere = arguments_of(current);
-      for (auto& words : everywhere) {
-        for (std::string& other : words) {
-          if (other == word.text) other = argument;
-        }
+      for (auto& words : everywhere) std::replace(words.begin(), words.end(), word.text, left);
+      // A list that becomes empty stays a word, so that the flag keeps a value.
+      for (const char* text : {"", "\"\""}) {
+        const std::string edited = replaced(current.text, {{*range, text}});
+        if (auto again = verified(edited, here)) return std::move(*again);
+        if (auto again = verified(edited, everywhere)) return std::move(*again);
       }
-      if (auto again = verified(replaced(current.text, {{*range, text}}), everywhere)) return std::move(*again);
     }
-    if (flag.value_word != flag.flag_word && word.text == flag.value && flag.value_word > flag.flag_word + 1) {
-      return remove_words(current, flag, flag.value_word, flag.value_word + 1);  // one of several words
+    if (flag.value_word != flag.flag_word && word.text == flag.value &&
+        flag.value_word > flag.flag_word + 1) {
+      return remove_words(current, flag, flag.value_word,
+                          flag.value_word + 1);  // one of several words
     }
     refuse(flag, "the list is used elsewhere too");
   }
 
   LaunchScript remove_flag(const LaunchScript& current, const MappedFlag& flag) const {
     const bool separate = flag.value_word != kNoWord && flag.value_word != flag.flag_word;
-    return remove_words(current, flag, flag.flag_word, separate ? flag.value_word + 1 : flag.flag_word + 1);
+    return remove_words(current, flag, flag.flag_word,
+                        separate ? flag.value_word + 1 : flag.flag_word + 1);
   }
 
-  // Removes whole words of a launch. Where they stand in several launches (an array that two commands
-  // use), they go from each.
+  // Removes whole words of a launch. Where they stand in several launches (an array that two
+  // commands use), they go from each.
   LaunchScript remove_words(const LaunchScript& current, const MappedFlag& flag, std::size_t first,
                             std::size_t last) const {
     const Launch& launch = current.launches[flag.launch];
     Arguments expected = arguments_of(current);
     const auto at = static_cast<std::ptrdiff_t>(first_argument(launch) + first);
-    const std::vector<std::string> gone(expected[flag.launch].begin() + at,
-                                        expected[flag.launch].begin() + at + static_cast<std::ptrdiff_t>(last - first));
+    const std::vector<std::string> gone(
+        expected[flag.launch].begin() + at,
+        expected[flag.launch].begin() + at + static_cast<std::ptrdiff_t>(last - first));
     Arguments everywhere = expected;
-    expected[flag.launch].erase(expected[flag.launch].begin() + at,
-                                expected[flag.launch].begin() + at + static_cast<std::ptrdiff_t>(last - first));
+    expected[flag.launch].erase(
+        expected[flag.launch].begin() + at,
+        expected[flag.launch].begin() + at + static_cast<std::ptrdiff_t>(last - first));
     for (auto& words : everywhere) {
       const auto found = std::search(words.begin(), words.end(), gone.begin(), gone.end());
-      if (found != words.end()) words.erase(found, found + static_cast<std::ptrdiff_t>(gone.size()));
+      if (found != words.end())
+        words.erase(found, found + static_cast<std::ptrdiff_t>(gone.size()));
     }
     std::optional<SourceRange> whole;
     for (std::size_t i = first; i < last; ++i) {
       const LaunchWord& word = launch.args[i];
-      auto range = written_range(word, 0, word.text.size());
-      if (const auto through = through_range(word, 0, word.text.size()); through && i > first && whole) {
-        // The value comes from a variable: the place that names it goes, the variable stays.
-        if (!range || range->begin < whole->begin || through->begin >= whole->end) range = through;
+      const auto range = written_range(word, 0, word.text.size());
+      if (!whole) {
+        if (!range) refuse(flag, "it is put together from several places");
+        whole = with_quotes(current.text, *range);
+        continue;
       }
-      if (!range) refuse(flag, "it is put together from several places");
-      const SourceRange quoted = with_quotes(current.text, *range);
-      if (!whole) whole = quoted;
-      else if (quoted.begin < whole->end) refuse(flag, "its value does not follow it");
-      else if (current.text.substr(whole->end, quoted.begin - whole->end).find_first_not_of(" \t\r\n\\") !=
-               std::string::npos) {
-        refuse(flag, "its value is written elsewhere");
-      } else {
-        whole->end = quoted.end;
+      // If the value comes from a variable, the place that names it goes, the variable stays.
+      bool follows = false;
+      for (const auto& place : {range, through_range(word, 0, word.text.size())}) {
+        if (!place || follows) continue;
+        const SourceRange quoted = with_quotes(current.text, *place);
+        follows = quoted.begin >= whole->end &&
+                  current.text.substr(whole->end, quoted.begin - whole->end)
+                          .find_first_not_of(" \t\r\n\\") == std::string::npos;
+        if (follows) whole->end = quoted.end;
       }
+      if (!follows) refuse(flag, "its value is written elsewhere");
     }
     for (const SourceRange range : {with_blanks(current.text, *whole), *whole}) {
       const std::string text = replaced(current.text, {{range, ""}});

@@ -1,14 +1,14 @@
-// Recognises torchrun, python -m torch.distributed.launch/run, paddle.distributed.launch, deepspeed,
-// srun, mpirun, and a bare interpreter.
+// Recognises torchrun, python -m torch.distributed.launch/run, paddle.distributed.launch,
+// deepspeed, srun, mpirun, and a bare interpreter.
 #include "launch/launch_find.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <optional>
 #include <string_view>
 #include <utility>
-
-#include <fmt/format.h>
 
 namespace culprit::shell {
 
@@ -19,9 +19,10 @@ struct LauncherName {
   Launcher launcher;
 };
 constexpr LauncherName kCommands[] = {
-    {"torchrun", Launcher::kTorch}, {"fleetrun", Launcher::kPaddle},  {"deepspeed", Launcher::kDeepSpeed},
-    {"srun", Launcher::kSlurm},     {"mpirun", Launcher::kMpi},       {"mpiexec", Launcher::kMpi},
-    {"orterun", Launcher::kMpi},    {"accelerate", Launcher::kTorch},
+    {"torchrun", Launcher::kTorch},      {"fleetrun", Launcher::kPaddle},
+    {"deepspeed", Launcher::kDeepSpeed}, {"srun", Launcher::kSlurm},
+    {"mpirun", Launcher::kMpi},          {"mpiexec", Launcher::kMpi},
+    {"orterun", Launcher::kMpi},         {"accelerate", Launcher::kTorch},
 };
 constexpr LauncherName kModules[] = {
     {"torch.distributed.launch", Launcher::kTorch},
@@ -32,12 +33,13 @@ constexpr LauncherName kModules[] = {
 };
 // Commands that run the command after them.
 constexpr std::array<std::string_view, 17> kWrappers = {
-    "nohup", "time",  "exec",  "sudo",    "env",       "command", "numactl", "nsys", "ncu",
-    "stdbuf", "taskset", "timeout", "setsid", "singularity", "apptainer", "docker", "uv"};
+    "nohup",  "time",    "exec",    "sudo",   "env",         "command",   "numactl", "nsys", "ncu",
+    "stdbuf", "taskset", "timeout", "setsid", "singularity", "apptainer", "docker",  "uv"};
 // Launcher flags without a value; all others take one.
 constexpr std::array<std::string_view, 9> kBareLauncherFlags = {
-    "standalone", "use_env",  "no_python", "no_local_rank", "force_multi",
-    "master",     "bind_cores_to_rank", "multi_gpu", "enable_elastic_training"};
+    "standalone",         "use_env",     "no_python",
+    "no_local_rank",      "force_multi", "master",
+    "bind_cores_to_rank", "multi_gpu",   "enable_elastic_training"};
 
 std::string_view base_name(std::string_view path) {
   const std::size_t slash = path.rfind('/');
@@ -92,8 +94,9 @@ LaunchWord LaunchFinder::to_word(const Field& field) const {
     const Gap& gap = evaluator_->gaps().at(origin);
     word.text += gap.source;
     word.origin.insert(word.origin.end(), gap.source.size(), kNoOrigin);
-    word.through.insert(word.through.end(), gap.source.size(), SourceRange{});
-    if (word.known) word.why_unknown = fmt::format("{} (line {}): {}", gap.source, gap.line, gap.reason);
+    word.through.insert(word.through.end(), gap.source.size(), value.through[i]);
+    if (word.known)
+      word.why_unknown = fmt::format("{} (line {}): {}", gap.source, gap.line, gap.reason);
     word.known = false;
     if (word.line == 0 && gap.line > 0) word.line = gap.line;
   }
@@ -106,9 +109,10 @@ LaunchWord LaunchFinder::to_word(const Field& field) const {
   return word;
 }
 
-// Index of the program in argv, or argv.size(). A .py file decides; without one, the first word that is
-// neither a flag nor a flag's value.
-std::size_t LaunchFinder::find_program(const std::vector<Field>& argv, std::size_t from, bool& module) const {
+// Index of the program in argv, or argv.size(). A .py file decides; without one, the first word
+// that is neither a flag nor a flag's value.
+std::size_t LaunchFinder::find_program(const std::vector<Field>& argv, std::size_t from,
+                                       bool& module) const {
   module = false;
   for (std::size_t i = from; i < argv.size(); ++i) {
     const std::string& text = argv[i].value.text;
@@ -134,8 +138,8 @@ void LaunchFinder::inspect(const Invocation& invocation) {
   const std::vector<Field>& argv = invocation.argv;
   std::size_t i = 0;
   const std::string& first = argv[0].value.text;
-  const bool wrapped =
-      argv[0].value.has_gap() || std::find(kWrappers.begin(), kWrappers.end(), base_name(first)) != kWrappers.end();
+  const bool wrapped = argv[0].value.has_gap() || std::find(kWrappers.begin(), kWrappers.end(),
+                                                            base_name(first)) != kWrappers.end();
   if (!starts_command(first)) {
     if (!wrapped) return;
     while (i < argv.size() && !starts_command(argv[i].value.text)) ++i;
@@ -150,7 +154,8 @@ void LaunchFinder::inspect(const Invocation& invocation) {
   launch.launcher = outer_.launcher;
   bool has_launcher = outer_.has_launcher;
   const auto keep = [&](std::size_t begin, std::size_t end) {
-    for (std::size_t k = begin; k < end && k < argv.size(); ++k) launch.launcher_args.push_back(to_word(argv[k]));
+    for (std::size_t k = begin; k < end && k < argv.size(); ++k)
+      launch.launcher_args.push_back(to_word(argv[k]));
   };
 
   while (i < argv.size()) {
@@ -181,13 +186,15 @@ void LaunchFinder::inspect(const Invocation& invocation) {
         }
         return;
       }
-      const Outer before = std::exchange(outer_, Outer{launch.launcher_args, has_launcher, launch.launcher});
+      const Outer before =
+          std::exchange(outer_, Outer{launch.launcher_args, has_launcher, launch.launcher});
       evaluator_->run_text(argv[text].value, invocation.line);
       outer_ = before;
       return;
     } else {  // an interpreter, perhaps with a launcher as module
       std::size_t module = i + 1;
-      while (module < argv.size() && argv[module].value.text.starts_with('-') && argv[module].value.text != "-m") {
+      while (module < argv.size() && argv[module].value.text.starts_with('-') &&
+             argv[module].value.text != "-m") {
         ++module;
       }
       ++i;

@@ -1,4 +1,5 @@
-// Which commands start a training program: launchers, what wraps them, and where the program begins.
+// Which commands start a training program: launchers, what wraps them, and where the program
+// begins.
 #pragma once
 
 #include <vector>

@@ -71,14 +71,14 @@ class Collector {
     if (equals != std::string::npos) {
       flag.value = word.text.substr(equals + 1);
       flag.value_word = i;
-      flag.value_bytes = {static_cast<std::uint32_t>(equals + 1), static_cast<std::uint32_t>(word.text.size())};
+      flag.value_bytes = {static_cast<std::uint32_t>(equals + 1),
+                          static_cast<std::uint32_t>(word.text.size())};
       if (!word.known) set_unknown(flag, word.why_unknown);
     } else {
       const Arity arity = row != nullptr ? row->arity : Arity::kMany;
       const std::size_t most = arity == Arity::kNone ? 0 : arity == Arity::kMany ? args_.size() : 1;
       while (next < args_.size() && next - i <= most && !is_flag(args_[next])) {
-        // A wholly unknown word on another line is more flags, rather than a value ($EXTRA_ARGS).
-        if (arity != Arity::kOne && !args_[next].known && args_[next].line != word.line) break;
+        if (arity != Arity::kOne && may_be_flags(args_[next], args_[next - 1])) break;
         take_value(flag, next);
         ++next;
       }
@@ -86,6 +86,21 @@ class Collector {
     }
     emit(row, std::move(flag));
     return next;
+  }
+
+  // A wholly unknown word is a value only where it is written right after the flag (--recompute
+  // $R); one that comes from elsewhere may be flags, or nothing.
+  bool may_be_flags(const LaunchWord& word, const LaunchWord& before) const {
+    if (word.known || before.origin.empty() || before.origin.back() == kNoOrigin) return false;
+    for (const std::uint32_t origin : word.origin) {
+      if (origin != kNoOrigin) return false;
+    }
+    const SourceRange site =
+        word.through.empty() || word.through[0].end == 0 ? word.written : word.through[0];
+    const std::uint32_t end = before.origin.back() + 1;
+    if (site.end == 0 || site.begin < end) return true;
+    return script_.text.substr(end, site.begin - end).find_first_not_of(" \t\r\n\\\"'") !=
+           std::string::npos;
   }
 
   void take_value(MappedFlag& flag, std::size_t i) {
@@ -117,7 +132,8 @@ class Collector {
       while (i < args_.size() && (i == flag.value_word || !is_flag(args_[i]))) {
         MappedFlag part = flag;
         part.value_word = i;
-        if (args_[i].known) collect_list_words(*row, part, args_[i].text.substr(offset), offset, flags_);
+        if (args_[i].known)
+          collect_list_words(*row, part, args_[i].text.substr(offset), offset, flags_);
         offset = 0;
         if (flag.value_word == flag.flag_word) break;
         ++i;
@@ -152,7 +168,8 @@ void collect_list_words(const FlagRow& list, const MappedFlag& flag, const std::
     part.launch = flag.launch;
     part.flag_word = flag.flag_word;
     part.value_word = flag.value_word;
-    part.value_bytes = {offset + static_cast<std::uint32_t>(i), offset + static_cast<std::uint32_t>(end)};
+    part.value_bytes = {offset + static_cast<std::uint32_t>(i),
+                        offset + static_cast<std::uint32_t>(end)};
     flags.push_back(std::move(part));
     i = end;
   }
@@ -171,8 +188,9 @@ const LaunchFile* find_launch_file(const LaunchScript& script, const std::string
 
 std::optional<bool> parse_bool(const std::string& text) {
   std::string lower = text;
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
   static constexpr std::array<std::string_view, 6> kTrue = {"1", "true", "on", "yes", "y", "t"};
   static constexpr std::array<std::string_view, 6> kFalse = {"0", "false", "off", "no", "n", "f"};
   if (std::find(kTrue.begin(), kTrue.end(), lower) != kTrue.end()) return true;

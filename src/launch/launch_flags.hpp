@@ -7,8 +7,8 @@
 
 namespace culprit {
 
-// Appends the flags of one launch, in order, those of its configuration files after the flag that names
-// the file. Never throws for what it does not know.
+// Appends the flags of one launch, in order, those of its configuration files after the flag that
+// names the file. Never throws for what it does not know.
 void collect_flags(const LaunchScript& script, std::size_t launch, std::vector<MappedFlag>& flags);
 
 // Appends the keys of a JSON configuration (launch_config.cpp, the one place that parses JSON).

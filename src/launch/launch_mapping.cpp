@@ -1,6 +1,8 @@
 // Second step of the mapping: from flags to settings, refusing contradictions.
 #include "launch/launch_mapping.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -8,7 +10,6 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include <fmt/format.h>
 #include "launch/launch_flags.hpp"
 #include "launch/launch_sizes.hpp"
 
@@ -17,7 +18,8 @@ namespace culprit {
 namespace {
 
 std::string place(const MappedFlag& flag) {
-  return flag.file.empty() ? fmt::format("line {}", flag.line) : fmt::format("{} line {}", flag.file, flag.line);
+  return flag.file.empty() ? fmt::format("line {}", flag.line)
+                           : fmt::format("{} line {}", flag.file, flag.line);
 }
 
 [[noreturn]] void refuse(const LaunchScript& script, const std::string& why) {
@@ -27,7 +29,8 @@ std::string place(const MappedFlag& flag) {
 std::optional<double> parse_number(const std::string& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
+    return std::nullopt;
   return value;
 }
 
@@ -45,7 +48,8 @@ class Mapper {
       const Settled& a = settled_.at(Setting::kFp16);
       const Settled& b = settled_.at(Setting::kBf16);
       if (a.value == "true" && b.value == "true") {
-        refuse(script_, fmt::format("fp16 ({}) and bf16 ({}) are both on; expected one", place(*a.flag), place(*b.flag)));
+        refuse(script_, fmt::format("fp16 ({}) and bf16 ({}) are both on; expected one",
+                                    place(*a.flag), place(*b.flag)));
       }
     }
     apply();
@@ -66,7 +70,8 @@ class Mapper {
       if (launch.launcher == Launcher::kDeepSpeed) bits |= kDeepSpeedBit;
     }
     for (const MappedFlag& flag : map_.flags) {
-      const bool single = flag.dialects == kPaddleBit || flag.dialects == kMegatronBit || flag.dialects == kDeepSpeedBit;
+      const bool single = flag.dialects == kPaddleBit || flag.dialects == kMegatronBit ||
+                          flag.dialects == kDeepSpeedBit;
       if (single && (flag.cls == FlagClass::kSwitch || flag.cls == FlagClass::kSize ||
                      flag.setting == Setting::kConfigFile)) {
         bits |= flag.dialects;
@@ -85,14 +90,18 @@ class Mapper {
     const std::string value = flag.value.value_or("");
     switch (flag.setting) {
       case Setting::kSkipIdentity:
-      case Setting::kDelayScaleLoss: return "true";
-      case Setting::kNoAsyncAllReduce: return "false";
-      case Setting::kAsyncAllReduce: return "true";
+      case Setting::kDelayScaleLoss:
+        return "true";
+      case Setting::kNoAsyncAllReduce:
+        return "false";
+      case Setting::kAsyncAllReduce:
+        return "true";
       case Setting::kRecompute:
       case Setting::kReentrant:
       case Setting::kReleaseOutputs:
       case Setting::kFp16:
-      case Setting::kBf16: return boolean(flag);
+      case Setting::kBf16:
+        return boolean(flag);
       case Setting::kRecomputeGranularity:
         if ((map_.dialects & kPaddleBit) != 0) {
           flag.cls = FlagClass::kRecognised;  // says of what, not whether
@@ -102,15 +111,20 @@ class Mapper {
         return value.empty() || value == "None" ? "false" : "true";
       case Setting::kTp:
       case Setting::kPp:
-      case Setting::kContextParallel: return size(flag, /*none_is_one=*/true);
+      case Setting::kContextParallel:
+        return size(flag, /*none_is_one=*/true);
       case Setting::kAcc:
       case Setting::kMicroBatch:
-      case Setting::kGlobalBatch: return size(flag, /*none_is_one=*/false);
-      case Setting::kLossScale: return number(flag);
+      case Setting::kGlobalBatch:
+        return size(flag, /*none_is_one=*/false);
+      case Setting::kLossScale:
+        return number(flag);
       case Setting::kOptLevel:
       case Setting::kDtypeName:
-      case Setting::kWordList: return value;
-      default: return std::nullopt;
+      case Setting::kWordList:
+        return value;
+      default:
+        return std::nullopt;
     }
   }
 
@@ -131,11 +145,13 @@ class Mapper {
       return std::nullopt;
     }
     if (!value || *value != std::floor(*value) || std::abs(*value) > 1e9) {
-      refuse(script_, fmt::format("{}: {} {}: expected a whole number", place(flag), flag.name, *flag.value));
+      refuse(script_, fmt::format("{}: {} {}: expected a whole number", place(flag), flag.name,
+                                  *flag.value));
     }
     if (none_is_one && (*value == -1 || *value == 0)) return "1";
     if (*value < 1) {
-      refuse(script_, fmt::format("{}: {} {}: expected at least 1", place(flag), flag.name, *flag.value));
+      refuse(script_,
+             fmt::format("{}: {} {}: expected at least 1", place(flag), flag.name, *flag.value));
     }
     return fmt::format("{}", static_cast<long long>(*value));
   }
@@ -143,10 +159,12 @@ class Mapper {
   std::optional<std::string> number(MappedFlag& flag) {
     const auto value = parse_number(*flag.value);
     if (!value || *value < 0) {
-      refuse(script_, fmt::format("{}: {} {}: expected a number of at least 0", place(flag), flag.name, *flag.value));
+      refuse(script_, fmt::format("{}: {} {}: expected a number of at least 0", place(flag),
+                                  flag.name, *flag.value));
     }
     if (*value == 0) {
-      map_.notes.push_back({flag.line, "the loss scale is dynamic; which one a step uses is not known"});
+      map_.notes.push_back(
+          {flag.line, "the loss scale is dynamic; which one a step uses is not known"});
       return std::nullopt;
     }
     return fmt::format("{}", *value);
@@ -162,7 +180,8 @@ class Mapper {
     if (flag.known && flag.setting != Setting::kNone) {
       if (const auto value = canonical(flag)) settle(flag, *value);
     }
-    if (flag.known || (flag.cls == FlagClass::kRecognised && flag.setting == Setting::kNone)) return;
+    if (flag.known || (flag.cls == FlagClass::kRecognised && flag.setting == Setting::kNone))
+      return;
     // A word that is not known and stands alone may hold any flag.
     const std::string shown = flag.value ? flag.name + " " + *flag.value : flag.name;
     map_.unknowns.push_back({flag.line, fmt::format("{}: {}", shown, flag.note)});
@@ -173,7 +192,8 @@ class Mapper {
     if (key == Setting::kNoAsyncAllReduce) key = Setting::kAsyncAllReduce;
     if (key == Setting::kRecomputeGranularity) key = Setting::kRecompute;
     if (key == Setting::kWordList) {  // each list is a setting of its own
-      const auto [found, is_new] = lists_.try_emplace(normalise_flag(flag.name), Settled{value, &flag});
+      const auto [found, is_new] =
+          lists_.try_emplace(normalise_flag(flag.name), Settled{value, &flag});
       if (!is_new) compare(found->second, flag, value);
       return;
     }
@@ -184,9 +204,10 @@ class Mapper {
   void compare(const Settled& before, const MappedFlag& flag, const std::string& value) const {
     if (before.value == value) return;
     const bool launches = before.flag->launch != flag.launch;
-    refuse(script_, fmt::format("{}: {} {} contradicts {} {} of {}{}", place(flag), flag.name, flag.value.value_or(""),
-                                before.flag->name, before.flag->value.value_or(""), place(*before.flag),
-                                launches ? "; the script's launches disagree" : ""));
+    refuse(script_,
+           fmt::format("{}: {} {} contradicts {} {} of {}{}", place(flag), flag.name,
+                       flag.value.value_or(""), before.flag->name, before.flag->value.value_or(""),
+                       place(*before.flag), launches ? "; the script's launches disagree" : ""));
   }
 
   std::optional<bool> flag_of(Setting setting) const {
@@ -211,7 +232,8 @@ class Mapper {
     batch_.micro = int_of(Setting::kMicroBatch);
     batch_.global = int_of(Setting::kGlobalBatch);
     batch_.context = int_of(Setting::kContextParallel);
-    if (settled_.contains(Setting::kLossScale)) map_.loss_scale = parse_number(text_of(Setting::kLossScale));
+    if (settled_.contains(Setting::kLossScale))
+      map_.loss_scale = parse_number(text_of(Setting::kLossScale));
     map_.skip_c_identity = flag_of(Setting::kSkipIdentity);
     map_.async_all_reduce = flag_of(Setting::kAsyncAllReduce);
     map_.delay_scale_loss = flag_of(Setting::kDelayScaleLoss);

@@ -15,8 +15,8 @@ namespace culprit {
 
 inline constexpr std::size_t kNoWord = static_cast<std::size_t>(-1);
 
-// One flag, one word of a list flag, or one key of a configuration file, as the launch gives it. The
-// strings are the script's own, raw.
+// One flag, one word of a list flag, or one key of a configuration file, as the launch gives it.
+// The strings are the script's own, raw.
 struct MappedFlag {
   std::string name;                  // as written: "--recompute", "fp16.enabled"
   std::optional<std::string> value;  // of the flag or key; for a list word the word itself
@@ -24,9 +24,9 @@ struct MappedFlag {
   FlagClass cls = FlagClass::kUnknown;
   Setting setting = Setting::kNone;
   unsigned dialects = 0;  // of the row; 0 without one
-  int line = 0;           // of the flag; of the key in `file` if that is not empty and not in the script
-  std::string file;       // the configuration file the key is in; empty for a flag
-  std::string note;       // the row's meaning, or why the value is not known
+  int line = 0;      // of the flag; of the key in `file` if that is not empty and not in the script
+  std::string file;  // the configuration file the key is in; empty for a flag
+  std::string note;  // the row's meaning, or why the value is not known
   // Where it is, for edits: Launch index, words of Launch::args, bytes of the value word.
   std::size_t launch = 0;
   std::size_t flag_word = kNoWord;
@@ -52,7 +52,8 @@ struct LaunchMapping {
   std::optional<bool> skip_c_identity;
   std::optional<bool> async_all_reduce;
   std::optional<bool> recompute;
-  std::optional<RecomputeKind> recompute_kind;  // empty although recompute is on: not named, run both
+  std::optional<RecomputeKind>
+      recompute_kind;  // empty although recompute is on: not named, run both
   std::optional<bool> delay_scale_loss;
   std::optional<bool> release_outputs;
 
@@ -60,13 +61,14 @@ struct LaunchMapping {
   std::string dtype;      // "fp16", "bf16", or empty
   std::string opt_level;  // "O2", or empty
 
-  std::vector<MappedFlag> flags;      // in the script's order
-  std::vector<LaunchNote> notes;      // how a value was derived, which default was taken
-  std::vector<LaunchNote> unknowns;   // all that is not known and may matter, the script's included
+  std::vector<MappedFlag> flags;     // in the script's order
+  std::vector<LaunchNote> notes;     // how a value was derived, which default was taken
+  std::vector<LaunchNote> unknowns;  // all that is not known and may matter, the script's included
 };
 
-// Throws UsageError, with lines, when the flags contradict: a modelled flag given twice with different
-// values, fp16 and bf16 both on, launches that disagree, a size that is no positive number.
+// Throws UsageError, with lines, when the flags contradict: a modelled flag given twice with
+// different values, fp16 and bf16 both on, launches that disagree, a size that is no positive
+// number.
 LaunchMapping map_launch(const LaunchScript& script);
 
 }  // namespace culprit

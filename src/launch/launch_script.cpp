@@ -2,6 +2,8 @@
 // launches and the configuration files that they name.
 #include "launch/launch_script.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <fstream>
 #include <iterator>
@@ -11,7 +13,6 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include <fmt/format.h>
 #include "launch/flag_table.hpp"
 #include "launch/launch_find.hpp"
 #include "launch/shell_eval.hpp"
@@ -66,8 +67,10 @@ std::string read_file(const std::filesystem::path& path, std::size_t limit, std:
     stream.read(text.data(), static_cast<std::streamsize>(text.size()));
     text.resize(static_cast<std::size_t>(stream.gcount()));
   }
-  if (!stream && !stream.eof()) why = "can't be read";
-  else if (text.size() > limit) why = fmt::format("is larger than {} bytes", limit);
+  if (!stream && !stream.eof())
+    why = "can't be read";
+  else if (text.size() > limit)
+    why = fmt::format("is larger than {} bytes", limit);
   return text;
 }
 
@@ -84,7 +87,8 @@ std::string json_text(const shell::Value& value, const shell::GapTable& gaps) {
         continue;
       }
       for (const char shown : gaps.at(value.from[i]).source) {
-        const bool plain = shown != '"' && shown != '\\' && static_cast<unsigned char>(shown) >= 0x20;
+        const bool plain =
+            shown != '"' && shown != '\\' && static_cast<unsigned char>(shown) >= 0x20;
         text.push_back(plain ? shown : '?');
       }
       continue;
@@ -100,7 +104,8 @@ std::string without_dot(std::string name) {
   return name;
 }
 
-LaunchFile config_file(const std::string& name, bool known_name, const std::filesystem::path& script,
+LaunchFile config_file(const std::string& name, bool known_name,
+                       const std::filesystem::path& script,
                        const shell::ShellEvaluator& evaluator) {
   LaunchFile file;
   file.name = name;
@@ -109,8 +114,11 @@ LaunchFile config_file(const std::string& name, bool known_name, const std::file
     file.in_script = true;
     file.line = content.line;
     file.known = content.known;
-    if (content.known) file.text = json_text(content.content, evaluator.gaps());
-    else file.why_unknown = fmt::format("written on line {} by a command that is not evaluated", content.line);
+    if (content.known)
+      file.text = json_text(content.content, evaluator.gaps());
+    else
+      file.why_unknown =
+          fmt::format("written on line {} by a command that is not evaluated", content.line);
     return file;
   }
   if (!known_name) {
@@ -138,7 +146,8 @@ LaunchFile config_file(const std::string& name, bool known_name, const std::file
   return file;
 }
 
-// Whether a word may name a configuration: the value of a flag that takes one, or the first argument.
+// Whether a word may name a configuration: the value of a flag that takes one, or the first
+// argument.
 bool may_name_config(const std::vector<LaunchWord>& args, std::size_t i) {
   const std::string& word = args[i].text;
   const auto takes_config = [](const std::string& flag) {
@@ -158,11 +167,12 @@ void collect_files(LaunchScript& script, const shell::ShellEvaluator& evaluator)
       std::string name = word.text;
       if (name.starts_with("--")) name.erase(0, name.find('=') + 1);
       if (name.empty() || name.size() > 1024 || seen.size() >= 32) continue;
-      const bool written = std::any_of(evaluator.files().begin(), evaluator.files().end(), [&](const auto& file) {
-        return without_dot(file.first) == without_dot(name);
-      });
+      const bool written = std::any_of(
+          evaluator.files().begin(), evaluator.files().end(),
+          [&](const auto& file) { return without_dot(file.first) == without_dot(name); });
       if (!written && !name.ends_with(".json")) continue;
-      if (seen.insert(name).second) script.files.push_back(config_file(name, word.known, script.path, evaluator));
+      if (seen.insert(name).second)
+        script.files.push_back(config_file(name, word.known, script.path, evaluator));
     }
   }
 }
@@ -174,9 +184,11 @@ void keep_real_launches(std::vector<Launch>& launches) {
   });
   std::erase_if(launches, [&](const Launch& launch) {
     if (launch.launcher != Launcher::kPython) return false;
-    return has_launcher || std::none_of(launch.args.begin(), launch.args.end(), [](const LaunchWord& word) {
+    return has_launcher ||
+           std::none_of(launch.args.begin(), launch.args.end(), [](const LaunchWord& word) {
              const FlagRow* row = find_flag(word.text);
-             return word.text.starts_with("--") && row != nullptr && row->cls != FlagClass::kRecognised;
+             return word.text.starts_with("--") && row != nullptr &&
+                    row->cls != FlagClass::kRecognised;
            });
   });
 }
@@ -184,8 +196,9 @@ void keep_real_launches(std::vector<Launch>& launches) {
 void evaluate(LaunchScript& script, bool unset_is_empty) {
   shell::ShellEvaluator* current = nullptr;
   shell::LaunchFinder finder(current);
-  shell::ShellEvaluator evaluator(script.text, unset_is_empty,
-                                  [&](const shell::Invocation& command) { finder.inspect(command); });
+  shell::ShellEvaluator evaluator(
+      script.text, unset_is_empty,
+      [&](const shell::Invocation& command) { finder.inspect(command); });
   current = &evaluator;
   try {
     evaluator.run();
@@ -204,12 +217,14 @@ void evaluate(LaunchScript& script, bool unset_is_empty) {
 }  // namespace
 
 int line_of(std::string_view text, std::uint32_t offset) {
-  const auto end = text.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(offset, text.size()));
+  const auto end =
+      text.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(offset, text.size()));
   return static_cast<int>(std::count(text.begin(), end, '\n')) + 1;
 }
 
 LaunchScript parse_launch_script(std::string_view text, const std::filesystem::path& path) {
-  if (text.size() > kMaxScriptBytes) refuse(path, fmt::format("is larger than {} bytes", kMaxScriptBytes));
+  if (text.size() > kMaxScriptBytes)
+    refuse(path, fmt::format("is larger than {} bytes", kMaxScriptBytes));
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) refuse(path, "is empty");
   const std::size_t zero = text.find('\0');
   if (zero != std::string_view::npos) {
@@ -219,7 +234,8 @@ LaunchScript parse_launch_script(std::string_view text, const std::filesystem::p
   const std::size_t bad = first_bad_byte(text);
   if (bad != std::string_view::npos) {
     refuse(path, fmt::format("line {}: byte 0x{:02x} is not UTF-8; expected a bash script",
-                             line_of(text, static_cast<std::uint32_t>(bad)), static_cast<unsigned char>(text[bad])));
+                             line_of(text, static_cast<std::uint32_t>(bad)),
+                             static_cast<unsigned char>(text[bad])));
   }
   LaunchScript script;
   script.path = path;
@@ -231,7 +247,8 @@ LaunchScript parse_launch_script(std::string_view text, const std::filesystem::p
   if (script.launches.empty()) {
     refuse(path,
            "starts no training program that is recognised; expected torchrun, python -m "
-           "torch.distributed.launch or paddle.distributed.launch, deepspeed, srun, mpirun, or python with "
+           "torch.distributed.launch or paddle.distributed.launch, deepspeed, srun, mpirun, or "
+           "python with "
            "parallel-training flags");
   }
   return script;

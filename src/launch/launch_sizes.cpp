@@ -1,12 +1,13 @@
 // Sizes that follow from others.
 #include "launch/launch_sizes.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <string_view>
 
 #include "base/error.hpp"
-#include <fmt/format.h>
 
 namespace culprit {
 
@@ -15,7 +16,8 @@ namespace {
 std::optional<long long> whole(std::string_view text) {
   long long value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 1 || value > 1000000) return std::nullopt;
+  if (error != std::errc() || end != text.data() + text.size() || value < 1 || value > 1000000)
+    return std::nullopt;
   return value;
 }
 
@@ -79,7 +81,8 @@ std::optional<long long> world_of(const Launch& launch, std::string& why) {
   const auto nodes_given = flags.text({"nnodes", "num_nodes", "nodes", "-N"});
   std::optional<long long> nodes = nodes_given ? whole(*nodes_given) : std::nullopt;
   const bool nodes_unknown = !flags.unknown.empty() || (nodes_given && !nodes);
-  std::optional<long long> processes = flags.number({"nproc_per_node", "num_gpus", "ntasks_per_node"});
+  std::optional<long long> processes =
+      flags.number({"nproc_per_node", "num_gpus", "ntasks_per_node"});
   if (!processes) {
     if (const auto list = flags.text({"devices", "gpus", "npus", "xpus", "selected_gpus"})) {
       processes = launch.launcher == Launcher::kPaddle ? count_list(*list) : whole(*list);
@@ -89,20 +92,24 @@ std::optional<long long> world_of(const Launch& launch, std::string& why) {
   if (launch.launcher == Launcher::kSlurm || launch.launcher == Launcher::kMpi) {
     if (const auto tasks = flags.number({"ntasks", "-n", "-np", "np"})) return tasks;
   }
-  why = flags.unknown.empty() ? "the launcher does not say how many processes it starts" : flags.unknown;
+  why = flags.unknown.empty() ? "the launcher does not say how many processes it starts"
+                              : flags.unknown;
   return std::nullopt;
 }
 
 }  // namespace
 
 void derive_sizes(const LaunchScript& script, LaunchMapping& mapping, const BatchSizes& batch) {
-  const auto note = [&](int line, std::string text) { mapping.notes.push_back({line, std::move(text)}); };
-  const auto given_but_unknown = [&](Setting setting) {
-    return std::any_of(mapping.flags.begin(), mapping.flags.end(),
-                       [&](const MappedFlag& flag) { return flag.setting == setting && !flag.known; });
+  const auto note = [&](int line, std::string text) {
+    mapping.notes.push_back({line, std::move(text)});
   };
-  // The frameworks' defaults hold where the flags are all there: none of them in a file or a variable
-  // that is not known.
+  const auto given_but_unknown = [&](Setting setting) {
+    return std::any_of(mapping.flags.begin(), mapping.flags.end(), [&](const MappedFlag& flag) {
+      return flag.setting == setting && !flag.known;
+    });
+  };
+  // The frameworks' defaults hold where the flags are all there: none of them in a file or a
+  // variable that is not known.
   const bool takes_defaults =
       std::any_of(mapping.flags.begin(), mapping.flags.end(),
                   [](const MappedFlag& flag) { return flag.known && flag.dialects != 0; }) &&
@@ -127,7 +134,8 @@ void derive_sizes(const LaunchScript& script, LaunchMapping& mapping, const Batc
     const auto world = world_of(launch, why);
     if (!world) continue;
     if (mapping.world_size && *mapping.world_size != *world) {
-      note(launch.line, fmt::format("launches start {} and {} processes", *mapping.world_size, *world));
+      note(launch.line,
+           fmt::format("launches start {} and {} processes", *mapping.world_size, *world));
       mapping.world_size.reset();
       why = "the script's launches differ in it";
       break;
@@ -136,8 +144,10 @@ void derive_sizes(const LaunchScript& script, LaunchMapping& mapping, const Batc
     line = launch.line;
   }
 
-  if (mapping.world_size && mapping.tp && mapping.pp && !given_but_unknown(Setting::kContextParallel)) {
-    const long long model = static_cast<long long>(*mapping.tp) * *mapping.pp * batch.context.value_or(1);
+  if (mapping.world_size && mapping.tp && mapping.pp &&
+      !given_but_unknown(Setting::kContextParallel)) {
+    const long long model =
+        static_cast<long long>(*mapping.tp) * *mapping.pp * batch.context.value_or(1);
     if (*mapping.world_size % model == 0) {
       mapping.data_parallel = static_cast<int>(*mapping.world_size / model);
     } else {
@@ -148,11 +158,13 @@ void derive_sizes(const LaunchScript& script, LaunchMapping& mapping, const Batc
   }
 
   const bool can_derive = batch.micro && batch.global && mapping.data_parallel;
-  const long long step = can_derive ? static_cast<long long>(*batch.micro) * *mapping.data_parallel : 0;
+  const long long step =
+      can_derive ? static_cast<long long>(*batch.micro) * *mapping.data_parallel : 0;
   if (mapping.acc) {
     if (can_derive && *batch.global != step * *mapping.acc) {
       throw UsageError(fmt::format(
-          "[launch.map] {}: global batch {} contradicts micro-batch {} x data parallel {} x {} micro-batches",
+          "[launch.map] {}: global batch {} contradicts micro-batch {} x data parallel {} x {} "
+          "micro-batches",
           script.path.string(), *batch.global, *batch.micro, *mapping.data_parallel, *mapping.acc));
     }
     return;
@@ -160,14 +172,17 @@ void derive_sizes(const LaunchScript& script, LaunchMapping& mapping, const Batc
   if (given_but_unknown(Setting::kAcc)) return;
   if (can_derive && *batch.global % step == 0) {
     mapping.acc = static_cast<int>(*batch.global / step);
-    note(line, fmt::format("{} micro-batches: global batch {} / (micro-batch {} x data parallel {})", *mapping.acc,
-                           *batch.global, *batch.micro, *mapping.data_parallel));
+    note(line,
+         fmt::format("{} micro-batches: global batch {} / (micro-batch {} x data parallel {})",
+                     *mapping.acc, *batch.global, *batch.micro, *mapping.data_parallel));
   } else if (can_derive) {
-    note(line, fmt::format("micro-batches can't be derived: global batch {} is no multiple of {} x {}", *batch.global,
-                           *batch.micro, *mapping.data_parallel));
+    note(line,
+         fmt::format("micro-batches can't be derived: global batch {} is no multiple of {} x {}",
+                     *batch.global, *batch.micro, *mapping.data_parallel));
   } else if (batch.global) {
     const std::string missing = !batch.micro ? "the micro-batch size is not known" : why;
-    mapping.unknowns.push_back({line, "micro-batches can't be derived from the global batch: " + missing});
+    mapping.unknowns.push_back(
+        {line, "micro-batches can't be derived from the global batch: " + missing});
   }
 }
 

@@ -16,10 +16,10 @@ struct BinaryOperator {
   int precedence;
 };
 // Longer operators first, so that "<<" is not read as "<".
-constexpr BinaryOperator kBinary[] = {{"**", 12}, {"<<", 9}, {">>", 9}, {"<=", 8}, {">=", 8}, {"==", 7},
-                                      {"!=", 7},  {"&&", 3}, {"||", 2}, {"*", 11}, {"/", 11}, {"%", 11},
-                                      {"+", 10},  {"-", 10}, {"<", 8},  {">", 8},  {"&", 6},  {"^", 5},
-                                      {"|", 4}};
+constexpr BinaryOperator kBinary[] = {{"**", 12}, {"<<", 9}, {">>", 9}, {"<=", 8}, {">=", 8},
+                                      {"==", 7},  {"!=", 7}, {"&&", 3}, {"||", 2}, {"*", 11},
+                                      {"/", 11},  {"%", 11}, {"+", 10}, {"-", 10}, {"<", 8},
+                                      {">", 8},   {"&", 6},  {"^", 5},  {"|", 4}};
 constexpr std::string_view kAssign[] = {"=", "+=", "-=", "*=", "/=", "%="};
 
 Number power(std::int64_t base, std::int64_t exponent) {
@@ -61,7 +61,8 @@ Number apply(std::string_view op, std::int64_t a, std::int64_t b) {
 
 class ArithParser {
  public:
-  ArithParser(std::string_view text, const ArithContext& context) : text_(text), context_(context) {}
+  ArithParser(std::string_view text, const ArithContext& context)
+      : text_(text), context_(context) {}
 
   Number parse() {
     Number value = expression();
@@ -72,7 +73,9 @@ class ArithParser {
 
  private:
   void skip() {
-    while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos) ++at_;
+    while (at_ < text_.size() &&
+           std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos)
+      ++at_;
   }
   bool take(std::string_view token) {
     skip();
@@ -154,7 +157,8 @@ class ArithParser {
   std::string name() {
     skip();
     std::string word;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '_')) {
+    while (at_ < text_.size() &&
+           (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '_')) {
       word.push_back(text_[at_++]);
     }
     return word;

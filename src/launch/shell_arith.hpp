@@ -16,10 +16,12 @@ struct ArithContext {
   std::function<void(const std::string&, std::optional<std::int64_t>)> assign;
 };
 
-// nullopt where the value is not known: an unknown variable, a syntax error, overflow, division by zero.
+// nullopt where the value is not known: an unknown variable, a syntax error, overflow, division by
+// zero.
 std::optional<std::int64_t> evaluate_arith(std::string_view text, const ArithContext& context);
 
-// A decimal, octal (leading 0) or hexadecimal number that is the whole text, blanks around it allowed.
+// A decimal, octal (leading 0) or hexadecimal number that is the whole text, blanks around it
+// allowed.
 std::optional<std::int64_t> parse_integer(std::string_view text);
 
 }  // namespace culprit::shell

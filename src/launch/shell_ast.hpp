@@ -1,4 +1,5 @@
-// Syntax tree of the part of bash that launch scripts use. Offsets are into the text that was parsed.
+// Syntax tree of the part of bash that launch scripts use. Offsets are into the text that was
+// parsed.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +23,11 @@ struct Part {
   Kind kind = Kind::kText;
   bool quoted = false;  // then not split into words
   SourceRange range;
-  std::string text;               // kText: the bytes; kCommand: as written
-  std::vector<std::uint32_t> at;  // kText: offset of each byte
-  std::string name;               // kParam
-  std::string subscript;          // kParam: "" | "@" | "*" | an index expression
-  std::string op;                 // kParam: "" | ":-" | "%" | "len" | "indirect" | ...
+  std::string text;                    // kText: the bytes; kCommand: as written
+  std::vector<std::uint32_t> at;       // kText: offset of each byte
+  std::string name;                    // kParam
+  std::string subscript;               // kParam: "" | "@" | "*" | an index expression
+  std::string op;                      // kParam: "" | ":-" | "%" | "len" | "indirect" | ...
   std::shared_ptr<ShellWord> operand;  // kParam: after the operator; kArith: the expression
 };
 
@@ -89,8 +90,8 @@ struct Command {
   std::uint32_t offset = 0;
   std::uint32_t end = 0;
   std::string name;
-  bool until = false;      // kLoop: until
-  bool bare_for = false;   // kFor without "in": the positional parameters
+  bool until = false;     // kLoop: until
+  bool bare_for = false;  // kFor without "in": the positional parameters
   std::vector<Assignment> assigns;
   std::vector<ShellWord> words;
   std::vector<Redirect> redirects;

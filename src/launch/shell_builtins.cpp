@@ -1,9 +1,11 @@
-// Simple commands: assignments, the builtins that change what follows, files the script writes itself.
+// Simple commands: assignments, the builtins that change what follows, files the script writes
+// itself.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
 
-#include <fmt/format.h>
 #include "launch/shell_arith.hpp"
 #include "launch/shell_eval.hpp"
 
@@ -12,7 +14,8 @@ namespace culprit::shell {
 namespace {
 
 bool is_declaration(std::string_view name) {
-  return name == "export" || name == "declare" || name == "local" || name == "readonly" || name == "typeset";
+  return name == "export" || name == "declare" || name == "local" || name == "readonly" ||
+         name == "typeset";
 }
 
 bool is_open_world(std::string_view name) { return name == "source" || name == "."; }
@@ -62,10 +65,11 @@ void ShellEvaluator::assign(const Assignment& assignment) {
     auto& variable = state_.variables[name];
     variable.is_array = true;
     if (!index || *index < 0 || *index > 4096) {
-      variable.items = {{gaps_.make({Gap::Kind::kUnknown, line(assignment.range.begin), "${" + name + "[...]}",
-                                     "an array by name or by an unknown index"}),
-                         {},
-                         line(assignment.range.begin)}};
+      variable.items = {
+          {gaps_.make({Gap::Kind::kUnknown, line(assignment.range.begin), "${" + name + "[...]}",
+                       "an array by name or by an unknown index"}),
+           {},
+           line(assignment.range.begin)}};
       return;
     }
     if (variable.items.size() <= static_cast<std::size_t>(*index)) {
@@ -108,9 +112,11 @@ ShellEvaluator::Outcome ShellEvaluator::exec_simple(const Command& command) {
   Outcome outcome;
   if (builtin(command, argv, outcome)) return outcome;
   if (num_silent_ == 0 && name.starts_with("--")) {
-    note_unknown(line(command.offset),
-                 fmt::format("{} is not part of the launch: a comment or a missing \\ ends it before this line",
-                             display(argv[0].value)));
+    note_unknown(
+        line(command.offset),
+        fmt::format(
+            "{} is not part of the launch: a comment or a missing \\ ends it before this line",
+            display(argv[0].value)));
   }
   Invocation invocation;
   invocation.argv = std::move(argv);
@@ -122,7 +128,8 @@ ShellEvaluator::Outcome ShellEvaluator::exec_simple(const Command& command) {
   return outcome;
 }
 
-ShellEvaluator::Outcome ShellEvaluator::call(const Function& function, const std::vector<Field>& argv) {
+ShellEvaluator::Outcome ShellEvaluator::call(const Function& function,
+                                             const std::vector<Field>& argv) {
   std::vector<Field> positional(argv.begin() + 1, argv.end());
   std::swap(state_.positional, positional);
   const bool had = std::exchange(state_.has_positional, true);
@@ -146,7 +153,8 @@ TestResult ShellEvaluator::bracket(const std::vector<Field>& argv) {
   return evaluate_test(items, /*double_bracket=*/false, gaps_);
 }
 
-bool ShellEvaluator::builtin(const Command& command, const std::vector<Field>& argv, Outcome& outcome) {
+bool ShellEvaluator::builtin(const Command& command, const std::vector<Field>& argv,
+                             Outcome& outcome) {
   const std::string& name = argv[0].value.text;
   const int at_line = line(command.offset);
   if (name == "[" || name == "test") {
@@ -179,7 +187,8 @@ bool ShellEvaluator::builtin(const Command& command, const std::vector<Field>& a
   } else if (name == "read" || name == "mapfile" || name == "readarray" || name == "getopts") {
     for (std::size_t i = 1; i < argv.size(); ++i) {
       const std::string& variable = argv[i].value.text;
-      if (variable.empty() || variable[0] == '-' || variable.find('\0') != std::string::npos) continue;
+      if (variable.empty() || variable[0] == '-' || variable.find('\0') != std::string::npos)
+        continue;
       set_unknown(variable, at_line, "$" + variable, "read from an input that is not known");
     }
   } else if (is_open_world(name)) {
@@ -207,8 +216,8 @@ bool ShellEvaluator::builtin(const Command& command, const std::vector<Field>& a
   return true;
 }
 
-// Remembers what the script writes into a file: `cat <<EOF > F`, `echo ... > F`. Any other command's
-// output makes the file unknown.
+// Remembers what the script writes into a file: `cat <<EOF > F`, `echo ... > F`. Any other
+// command's output makes the file unknown.
 void ShellEvaluator::write_files(const Command& command, const std::vector<Field>& argv) {
   const std::string name = argv.empty() ? std::string() : argv[0].value.text;
   Value content;

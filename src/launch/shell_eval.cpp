@@ -1,11 +1,12 @@
 // Entry, bookkeeping and limits of the evaluator.
 #include "launch/shell_eval.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "base/error.hpp"
-#include <fmt/format.h>
 #include "launch/shell_parser.hpp"
 
 namespace culprit::shell {
@@ -44,7 +45,8 @@ ShellEvaluator::ShellEvaluator(std::string_view script, bool unset_is_empty,
 }
 
 int ShellEvaluator::line_at(std::uint32_t script_offset) const {
-  return static_cast<int>(std::lower_bound(newlines_.begin(), newlines_.end(), script_offset) - newlines_.begin()) +
+  return static_cast<int>(std::lower_bound(newlines_.begin(), newlines_.end(), script_offset) -
+                          newlines_.begin()) +
          1;
 }
 
@@ -57,7 +59,8 @@ void ShellEvaluator::run() {
 }
 
 void ShellEvaluator::run_text(const Value& text, int at_line) {
-  if (depth_ > 50) throw UsageError(fmt::format("[launch.read] line {}: commands nest too deep", at_line));
+  if (depth_ > 50)
+    throw UsageError(fmt::format("[launch.read] line {}: commands nest too deep", at_line));
   spend(text.text.size() + 64, 0);
   auto source = std::make_unique<Source>();
   source->text = text.text;
@@ -86,8 +89,9 @@ void ShellEvaluator::run_text(const Value& text, int at_line) {
 void ShellEvaluator::spend(std::size_t bytes, std::uint32_t offset) {
   spent_ += bytes;
   if (spent_ > kMaxSpent) {
-    throw UsageError(fmt::format("[launch.read] line {}: expands without bound, stopped after {} bytes",
-                                 line(offset), kMaxSpent));
+    throw UsageError(
+        fmt::format("[launch.read] line {}: expands without bound, stopped after {} bytes",
+                    line(offset), kMaxSpent));
   }
 }
 
@@ -101,8 +105,10 @@ void ShellEvaluator::add_note(std::vector<LaunchNote>& notes, int line, std::str
 std::string ShellEvaluator::display(const Value& value) const {
   std::string text;
   for (std::size_t i = 0; i < value.text.size(); ++i) {
-    if (is_gap(value.from[i])) text += gaps_.at(value.from[i]).source;
-    else text.push_back(value.text[i]);
+    if (is_gap(value.from[i]))
+      text += gaps_.at(value.from[i]).source;
+    else
+      text.push_back(value.text[i]);
   }
   return text;
 }

@@ -1,5 +1,6 @@
-// Evaluator of the command tree: keeps variables, takes the branches it can decide, follows both where
-// it can't, and hands every command that is not a shell builtin to its owner. Nothing is executed.
+// Evaluator of the command tree: keeps variables, takes the branches it can decide, follows both
+// where it can't, and hands every command that is not a shell builtin to its owner. Nothing is
+// executed.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +38,9 @@ struct Invocation {
 class ShellEvaluator {
  public:
   // `script` must outlive the object. `on_command` is called in script order.
-  // `unset_is_empty`: in tests, arguments and variables that the script never assigns count as empty, as
-  // they are when it runs alone; false: they are unknown, so that every way they could decide is followed.
+  // `unset_is_empty`: in tests, arguments and variables that the script never assigns count as
+  // empty, as they are when it runs alone; false: they are unknown, so that every way they could
+  // decide is followed.
   ShellEvaluator(std::string_view script, bool unset_is_empty,
                  std::function<void(const Invocation&)> on_command);
 
@@ -47,8 +49,8 @@ class ShellEvaluator {
   // Evaluates a command line held in a value (bash -c, eval) where the script stands now.
   void run_text(const Value& text, int line);
 
-  // How often a command was handed over so far counts as "a launch" is the owner's to say: loops whose
-  // body launches are read once, others are unrolled.
+  // How often a command was handed over so far counts as "a launch" is the owner's to say: loops
+  // whose body launches are read once, others are unrolled.
   void count_launch() { ++num_launches_; }
 
   struct File {
@@ -86,7 +88,7 @@ class ShellEvaluator {
     std::map<std::string, Variable> variables;
     std::vector<Field> positional;
     bool has_positional = false;  // false: the script's own arguments, never given
-    bool open_world = false;      // after `source`, `eval` of unknowns: a variable may be set elsewhere
+    bool open_world = false;  // after `source`, `eval` of unknowns: a variable may be set elsewhere
     int folder_changed_line = 0;
     std::map<std::string, File> files;
     std::size_t num_bytes() const;
@@ -100,9 +102,9 @@ class ShellEvaluator {
   };
 
   // shell_expand.cpp
-  std::vector<Field> expand(const ShellWord& word);        // with word splitting
+  std::vector<Field> expand(const ShellWord& word);  // with word splitting
   std::vector<Field> expand_all(const std::vector<ShellWord>& words);
-  Value expand_text(const ShellWord& word);                // without
+  Value expand_text(const ShellWord& word);  // without
   std::string expand_pattern(const ShellWord& word, bool& known);
   void expand_part(const Part& part, bool split, std::vector<Field>& fields, bool& open);
   Value param_value(const Part& part);
@@ -140,7 +142,8 @@ class ShellEvaluator {
   Outcome exec_simple(const Command& command);
   void assign(const Assignment& assignment);
   void set_scalar(const std::string& name, Value value);
-  void set_unknown(const std::string& name, int at_line, const std::string& source, const std::string& why);
+  void set_unknown(const std::string& name, int at_line, const std::string& source,
+                   const std::string& why);
   bool builtin(const Command& command, const std::vector<Field>& argv, Outcome& outcome);
   Outcome call(const Function& function, const std::vector<Field>& argv);
   void write_files(const Command& command, const std::vector<Field>& argv);

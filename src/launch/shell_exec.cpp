@@ -1,9 +1,11 @@
-// Control flow: sequences, conditions, loops. What can't be decided is followed both ways and merged.
+// Control flow: sequences, conditions, loops. What can't be decided is followed both ways and
+// merged.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "base/error.hpp"
-#include <fmt/format.h>
 #include "launch/shell_eval.hpp"
 #include "launch/shell_parser.hpp"
 
@@ -17,7 +19,8 @@ constexpr std::size_t kMaxUnrolled = 64;
 std::string ShellEvaluator::source_text(const Command& command) const {
   const std::string_view text = source_->origin.empty() ? script_ : std::string_view(source_->text);
   if (command.end <= command.offset || command.end > text.size()) return {};
-  std::string shown(text.substr(command.offset, std::min<std::size_t>(command.end - command.offset, 80)));
+  std::string shown(
+      text.substr(command.offset, std::min<std::size_t>(command.end - command.offset, 80)));
   std::replace(shown.begin(), shown.end(), '\0', '?');
   shown.erase(0, shown.find_first_not_of(" \t\r\n"));
   const std::size_t newline = shown.find('\n');
@@ -29,28 +32,41 @@ std::string ShellEvaluator::source_text(const Command& command) const {
 ShellEvaluator::Outcome ShellEvaluator::exec(const Command& command) {
   spend(32, command.offset);
   if (++depth_ > kMaxExecDepth) {
-    throw UsageError(fmt::format("[launch.read] line {}: commands nest too deep (functions that call themselves?)",
-                                 line(command.offset)));
+    throw UsageError(fmt::format(
+        "[launch.read] line {}: commands nest too deep (functions that call themselves?)",
+        line(command.offset)));
   }
   Outcome outcome = exec_kind(command);
   --depth_;
-  if (command.kind != Command::Kind::kSimple && !command.redirects.empty()) write_files(command, {});
+  if (command.kind != Command::Kind::kSimple && !command.redirects.empty())
+    write_files(command, {});
   return outcome;
 }
 
 ShellEvaluator::Outcome ShellEvaluator::exec_kind(const Command& command) {
   switch (command.kind) {
-    case Command::Kind::kSimple: return exec_simple(command);
-    case Command::Kind::kSequence: return exec_sequence(command);
-    case Command::Kind::kAndOr: return exec_and_or(command);
-    case Command::Kind::kPipeline: return exec_pipeline(command);
-    case Command::Kind::kIf: return exec_if(command, 0);
-    case Command::Kind::kCase: return exec_case(command, 0);
-    case Command::Kind::kFor: return exec_for(command);
-    case Command::Kind::kLoop: return exec_loop(command);
-    case Command::Kind::kTest: return exec_test(command);
-    case Command::Kind::kArith: return exec_arith(command);
-    case Command::Kind::kGroup: return exec(*command.children[0]);
+    case Command::Kind::kSimple:
+      return exec_simple(command);
+    case Command::Kind::kSequence:
+      return exec_sequence(command);
+    case Command::Kind::kAndOr:
+      return exec_and_or(command);
+    case Command::Kind::kPipeline:
+      return exec_pipeline(command);
+    case Command::Kind::kIf:
+      return exec_if(command, 0);
+    case Command::Kind::kCase:
+      return exec_case(command, 0);
+    case Command::Kind::kFor:
+      return exec_for(command);
+    case Command::Kind::kLoop:
+      return exec_loop(command);
+    case Command::Kind::kTest:
+      return exec_test(command);
+    case Command::Kind::kArith:
+      return exec_arith(command);
+    case Command::Kind::kGroup:
+      return exec(*command.children[0]);
     case Command::Kind::kNot: {
       Outcome outcome = exec(*command.children[0]);
       outcome.truth = outcome.evaluated ? negate(outcome.truth) : Truth::kUnknown;
@@ -95,7 +111,8 @@ ShellEvaluator::Outcome ShellEvaluator::exec_pipeline(const Command& command) {
   return {};
 }
 
-ShellEvaluator::State ShellEvaluator::merge(State yes, State no, int at_line, const std::string& why) {
+ShellEvaluator::State ShellEvaluator::merge(State yes, State no, int at_line,
+                                            const std::string& why) {
   State merged = std::move(yes);
   std::set<std::string> names;
   for (const auto& [name, variable] : merged.variables) names.insert(name);
@@ -173,10 +190,11 @@ ShellEvaluator::Outcome ShellEvaluator::exec_and_or(const Command& command) {
     const Command& right = *command.children[i];
     const Truth wanted = is_and ? Truth::kTrue : Truth::kFalse;
     if (left.evaluated && left.truth == Truth::kUnknown) {
-      const std::string why =
-          fmt::format("condition that can't be evaluated: {}", source_text(*command.children[i - 1]));
+      const std::string why = fmt::format("condition that can't be evaluated: {}",
+                                          source_text(*command.children[i - 1]));
       left = both_ways(
-          line(command.children[i - 1]->offset), why, [&] { return exec(right); }, [] { return Outcome(); });
+          line(command.children[i - 1]->offset), why, [&] { return exec(right); },
+          [] { return Outcome(); });
     } else if (left.truth == wanted) {
       const bool assumed = left.assumed;
       State before;
@@ -206,7 +224,8 @@ ShellEvaluator::Outcome ShellEvaluator::exec_if(const Command& command, std::siz
   if (condition.truth == Truth::kUnknown) {
     const std::string why = fmt::format("condition that can't be evaluated: {}", source_text(test));
     return both_ways(
-        line(command.offset), why, [&] { return exec(body); }, [&] { return exec_if(command, index + 2); });
+        line(command.offset), why, [&] { return exec(body); },
+        [&] { return exec_if(command, index + 2); });
   }
   if (condition.truth == Truth::kFalse) return exec_if(command, index + 2);
   if (!condition.assumed) return exec(body);
@@ -233,8 +252,10 @@ ShellEvaluator::Outcome ShellEvaluator::exec_case(const Command& command, std::s
     bool matches = false;
     bool arm_known = known;
     for (const ShellWord& pattern : arm.patterns) {
-      if (pattern.bare() == "*") matches = arm_known = true;
-      else if (glob_match(expand_pattern(pattern, arm_known), text)) matches = true;
+      if (pattern.bare() == "*")
+        matches = arm_known = true;
+      else if (glob_match(expand_pattern(pattern, arm_known), text))
+        matches = true;
     }
     if (arm_known && !matches) continue;
     if (arm_known && !arm.falls_through) {
@@ -248,7 +269,8 @@ ShellEvaluator::Outcome ShellEvaluator::exec_case(const Command& command, std::s
     }
     const std::string why = fmt::format("case that can't be evaluated: {}", display(subject));
     return both_ways(
-        line(command.offset), why, [&] { return exec(*arm.body); }, [&] { return exec_case(command, i + 1); });
+        line(command.offset), why, [&] { return exec(*arm.body); },
+        [&] { return exec_case(command, i + 1); });
   }
   return {};
 }
@@ -262,7 +284,8 @@ ShellEvaluator::Outcome ShellEvaluator::exec_for(const Command& command) {
   const Command& body = *command.children[0];
   bool known = items.size() <= kMaxUnrolled;
   for (const Field& item : items) {
-    known = known && !item.value.has_gap() && item.value.text.find_first_of("*?{") == std::string::npos;
+    known =
+        known && !item.value.has_gap() && item.value.text.find_first_of("*?{") == std::string::npos;
   }
   if (known && items.size() > 1) {
     // Whether the body launches shows in a silent run of it.
@@ -286,8 +309,9 @@ ShellEvaluator::Outcome ShellEvaluator::exec_for(const Command& command) {
     }
     return {};
   }
-  set_unknown(command.name, line(command.offset), "$" + command.name,
-              fmt::format("takes {} values in the loop of line {}", items.size(), line(command.offset)));
+  set_unknown(
+      command.name, line(command.offset), "$" + command.name,
+      fmt::format("takes {} values in the loop of line {}", items.size(), line(command.offset)));
   return exec_abstract_body(command);
 }
 
@@ -320,7 +344,8 @@ ShellEvaluator::Outcome ShellEvaluator::exec_abstract_body(const Command& comman
   (void)outcome;
   state_ = merge(std::move(state_), changed, at_line, why);
   if (num_launches_ != launches && num_silent_ == 0) {
-    note_unknown(at_line, "a loop starts the job; its body is read once, with the loop's variables unknown");
+    note_unknown(at_line,
+                 "a loop starts the job; its body is read once, with the loop's variables unknown");
   }
   return {};
 }
@@ -339,7 +364,8 @@ ShellEvaluator::Outcome ShellEvaluator::exec_test(const Command& command) {
   }
   const TestResult result = evaluate_test(items, /*double_bracket=*/true, gaps_);
   if (result.assumed && result.truth != Truth::kUnknown && num_silent_ == 0) {
-    add_note(assumptions_, line(command.offset), "something unset is taken as empty: " + source_text(command));
+    add_note(assumptions_, line(command.offset),
+             "something unset is taken as empty: " + source_text(command));
   }
   return {Flow::kNext, result.truth, result.assumed, /*evaluated=*/true};
 }

@@ -1,9 +1,10 @@
 // Expansion of words: parameters with their operators, arithmetic, word splitting.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
 
-#include <fmt/format.h>
 #include "launch/shell_arith.hpp"
 #include "launch/shell_eval.hpp"
 
@@ -13,8 +14,8 @@ namespace {
 
 // Set by bash or by every login, so never "unset", and never ours to know.
 constexpr std::array<std::string_view, 14> kSetByShell = {
-    "0",      "?",   "$",       "!",      "-",           "HOME",   "USER",
-    "PATH",   "PWD", "HOSTNAME", "RANDOM", "BASH_SOURCE", "LINENO", "UID"};
+    "0",    "?",   "$",        "!",      "-",           "HOME",   "USER",
+    "PATH", "PWD", "HOSTNAME", "RANDOM", "BASH_SOURCE", "LINENO", "UID"};
 
 bool is_all(const Part& part) {
   return part.kind == Part::Kind::kParam && part.op.empty() &&
@@ -53,8 +54,10 @@ Value ShellEvaluator::text_value(const Part& part) const {
   Value value;
   for (std::size_t i = 0; i < part.text.size(); ++i) {
     const std::uint32_t at = part.at[i];
-    if (source_->origin.empty()) value.push(part.text[i], at);
-    else value.push(part.text[i], source_->origin[at], source_->through[at]);
+    if (source_->origin.empty())
+      value.push(part.text[i], at);
+    else
+      value.push(part.text[i], source_->origin[at], source_->through[at]);
   }
   return value;
 }
@@ -68,7 +71,8 @@ Value ShellEvaluator::unset_value(const std::string& name, const Part& part) {
   const SourceRange range = script_range(part.range);
   Gap gap;
   gap.line = line(part.range.begin);
-  gap.source = range.end > 0 ? std::string(script_.substr(range.begin, range.end - range.begin)) : "$" + name;
+  gap.source = range.end > 0 ? std::string(script_.substr(range.begin, range.end - range.begin))
+                             : "$" + name;
   const bool argument = name == "@" || name == "*" || (name[0] >= '1' && name[0] <= '9');
   if (argument) {
     gap.kind = Gap::Kind::kUnset;
@@ -90,7 +94,8 @@ std::vector<Field> ShellEvaluator::all_items(const Part& part) {
   std::vector<Field> items;
   if (part.name == "@" || part.name == "*") {
     if (state_.has_positional) return state_.positional;
-    items.push_back({unset_value(part.name, part), script_range(part.range), line(part.range.begin)});
+    items.push_back(
+        {unset_value(part.name, part), script_range(part.range), line(part.range.begin)});
     return items;
   }
   if (const Variable* variable = find(part.name)) return variable->items;
@@ -103,10 +108,12 @@ Value ShellEvaluator::param_value(const Part& part) {
   bool is_set = false;
   const std::string& name = part.name;
   if (part.op == "indirect") {
-    return gaps_.make({Gap::Kind::kUnknown, line(part.range.begin), "${!" + name + "}", "an indirect name"});
+    return gaps_.make(
+        {Gap::Kind::kUnknown, line(part.range.begin), "${!" + name + "}", "an indirect name"});
   }
   if (name == "#" && part.op.empty() && (state_.has_positional || unset_is_empty_)) {
-    Value count = literal(state_.has_positional ? fmt::format("{}", state_.positional.size()) : "0");
+    Value count =
+        literal(state_.has_positional ? fmt::format("{}", state_.positional.size()) : "0");
     count.assumed = !state_.has_positional;
     return count;
   }
@@ -117,8 +124,10 @@ Value ShellEvaluator::param_value(const Part& part) {
   if (!name.empty() && name[0] >= '1' && name[0] <= '9') {
     const std::size_t index = name.size() > 4 ? 9999 : static_cast<std::size_t>(std::stoi(name));
     is_set = state_.has_positional && index <= state_.positional.size();
-    if (is_set) value = state_.positional[index - 1].value;
-    else if (state_.has_positional) is_set = true;  // fewer arguments were given: empty
+    if (is_set)
+      value = state_.positional[index - 1].value;
+    else if (state_.has_positional)
+      is_set = true;  // fewer arguments were given: empty
   } else if (Field* field = element(name, part.subscript)) {
     is_set = true;
     value = field->value;
@@ -139,7 +148,8 @@ Value ShellEvaluator::param_value(const Part& part) {
 Value ShellEvaluator::apply_operator(const Part& part, Value value, bool is_set) {
   const std::string& op = part.op;
   const auto unknown = [&](const std::string& why) {
-    return gaps_.make({Gap::Kind::kUnknown, line(part.range.begin), "${" + part.name + op + "...}", why});
+    return gaps_.make(
+        {Gap::Kind::kUnknown, line(part.range.begin), "${" + part.name + op + "...}", why});
   };
   std::string text;
   bool assumed = false;
@@ -147,8 +157,11 @@ Value ShellEvaluator::apply_operator(const Part& part, Value value, bool is_set)
   const bool all_unset = known && text.empty() && value.has_gap();  // e.g. X=$1
   const char kind = op.back();
   if (kind == '-' || kind == '=' || kind == '+' || kind == '?') {
-    if (!known && text.empty() && op[0] == ':' && gaps_.first_unknown(value) != nullptr &&
-        value.text.size() == 1) {
+    const bool set_outside =
+        !is_set && (state_.open_world || std::find(kSetByShell.begin(), kSetByShell.end(),
+                                                   part.name) != kSetByShell.end());
+    const bool may_be_empty = is_set && !known && value.text.size() == 1 && op[0] == ':';
+    if (set_outside || may_be_empty) {
       return kind == '+' ? unknown("whether it is empty is not known") : value;
     }
     const bool present = is_set && (op[0] != ':' || !known || !text.empty()) && !all_unset;
@@ -164,19 +177,24 @@ Value ShellEvaluator::apply_operator(const Part& part, Value value, bool is_set)
   bool pattern_known = true;
   if (kind == '%' || kind == '#') {
     const std::string pattern = expand_pattern(*part.operand, pattern_known);
-    if (!pattern_known || value.text.size() > 4096) return unknown("depends on a value that is not known");
+    if (!pattern_known || value.text.size() > 4096)
+      return unknown("depends on a value that is not known");
     const std::size_t size = value.text.size();
     const std::string_view view(value.text);
     for (std::size_t step = 0; step <= size; ++step) {
-      const std::size_t taken = op.size() == 2 ? size - step : step;  // longest or shortest match first
+      const std::size_t taken =
+          op.size() == 2 ? size - step : step;  // longest or shortest match first
       spend(taken + 1, part.range.begin);
-      if (kind == '%' && glob_match(pattern, view.substr(size - taken))) return value.slice(0, size - taken);
-      if (kind == '#' && glob_match(pattern, view.substr(0, taken))) return value.slice(taken, size);
+      if (kind == '%' && glob_match(pattern, view.substr(size - taken)))
+        return value.slice(0, size - taken);
+      if (kind == '#' && glob_match(pattern, view.substr(0, taken)))
+        return value.slice(taken, size);
     }
     return value;
   }
   if (kind == '^' || kind == ',') {
-    const std::size_t count = op.size() == 2 ? value.text.size() : std::min<std::size_t>(1, value.text.size());
+    const std::size_t count =
+        op.size() == 2 ? value.text.size() : std::min<std::size_t>(1, value.text.size());
     for (std::size_t i = 0; i < count; ++i) {
       char& c = value.text[i];
       if (kind == '^' && c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
@@ -193,14 +211,17 @@ std::optional<std::int64_t> ShellEvaluator::evaluate(const Value& expression, bo
   ArithContext context;
   context.lookup = [&](const std::string& name) -> std::optional<std::int64_t> {
     const Variable* variable = find(name);
-    if (variable == nullptr || variable->items.empty() || variable->items[0].value.has_gap()) return std::nullopt;
+    if (variable == nullptr || variable->items.empty() || variable->items[0].value.has_gap())
+      return std::nullopt;
     assumed = assumed || variable->items[0].value.assumed;
     const std::string& text = variable->items[0].value.text;
     return text.empty() ? std::optional<std::int64_t>(0) : parse_integer(text);
   };
   context.assign = [&](const std::string& name, std::optional<std::int64_t> value) {
-    if (value) set_scalar(name, literal(fmt::format("{}", *value)));
-    else set_unknown(name, 0, "$" + name, "result of arithmetic that is not known");
+    if (value)
+      set_scalar(name, literal(fmt::format("{}", *value)));
+    else
+      set_unknown(name, 0, "$" + name, "result of arithmetic that is not known");
   };
   return evaluate_arith(expression.text, context);
 }
@@ -214,12 +235,14 @@ Value ShellEvaluator::arith_value(const Part& part) {
     return value;
   }
   const Gap* cause = gaps_.first(expression);
-  return gaps_.make({Gap::Kind::kUnknown, line(part.range.begin), "$((" + display(expression) + "))",
-                     cause ? "arithmetic with " + cause->source + ", which is not known: " + cause->reason
-                           : std::string("arithmetic that can't be evaluated")});
+  return gaps_.make(
+      {Gap::Kind::kUnknown, line(part.range.begin), "$((" + display(expression) + "))",
+       cause ? "arithmetic with " + cause->source + ", which is not known: " + cause->reason
+             : std::string("arithmetic that can't be evaluated")});
 }
 
-void ShellEvaluator::expand_part(const Part& part, bool split, std::vector<Field>& fields, bool& open) {
+void ShellEvaluator::expand_part(const Part& part, bool split, std::vector<Field>& fields,
+                                 bool& open) {
   const auto current = [&]() -> Value& {
     if (!open) fields.emplace_back();
     open = true;
@@ -241,12 +264,20 @@ void ShellEvaluator::expand_part(const Part& part, bool split, std::vector<Field
   }
   Value value;
   switch (part.kind) {
-    case Part::Kind::kText: value = text_value(part); break;
-    case Part::Kind::kParam: value = param_value(part); break;
-    case Part::Kind::kArith: value = arith_value(part); break;
+    case Part::Kind::kText:
+      value = text_value(part);
+      break;
+    case Part::Kind::kParam:
+      value = param_value(part);
+      break;
+    case Part::Kind::kArith:
+      value = arith_value(part);
+      mark_through(value, script_range(part.range));
+      break;
     case Part::Kind::kCommand:
       value = gaps_.make({Gap::Kind::kUnknown, line(part.range.begin), part.text,
-                          part.text.starts_with('<') && part.quoted ? "a value to be filled in" : "output of a command"});
+                          part.text.starts_with('<') && part.quoted ? "a value to be filled in"
+                                                                    : "output of a command"});
       break;
   }
   if (part.kind == Part::Kind::kText || part.quoted || !split) {
@@ -320,7 +351,8 @@ std::string ShellEvaluator::expand_pattern(const ShellWord& word, bool& known) {
     bool assumed = false;
     known = text_of(fields[0].value, gaps_, text, assumed) && known;
     for (const char c : text) {
-      if (part.quoted && std::string_view("*?[\\").find(c) != std::string_view::npos) pattern.push_back('\\');
+      if (part.quoted && std::string_view("*?[\\").find(c) != std::string_view::npos)
+        pattern.push_back('\\');
       pattern.push_back(c);
     }
   }

@@ -1,12 +1,13 @@
 // Commands of a bash script: lists, pipelines, compound commands, assignments, redirections.
 #include "launch/shell_parser.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <initializer_list>
 #include <utility>
 
 #include "base/error.hpp"
-#include <fmt/format.h>
 
 namespace culprit::shell {
 
@@ -26,9 +27,12 @@ void ShellParser::fail(std::uint32_t offset, const std::string& what) const {
 
 bool ShellParser::skip_continuation() {
   if (peek() != '\\' || pos_ + 1 >= text_.size()) return false;
-  if (peek(1) == '\n') pos_ += 2;
-  else if (peek(1) == '\r' && pos_ + 2 < text_.size() && peek(2) == '\n') pos_ += 3;
-  else return false;
+  if (peek(1) == '\n')
+    advance(2);
+  else if (peek(1) == '\r' && pos_ + 2 < text_.size() && peek(2) == '\n')
+    advance(3);
+  else
+    return false;
   return true;
 }
 
@@ -46,7 +50,7 @@ void ShellParser::skip_blanks() {
 }
 
 void ShellParser::eat_newline() {
-  pos_ += peek() == '\r' ? 2 : 1;
+  advance(peek() == '\r' ? 2 : 1);
   if (!pending_.empty()) read_here_docs();
 }
 
@@ -74,11 +78,12 @@ std::shared_ptr<Command> ShellParser::parse() {
 
 std::string ShellParser::reserved_ahead() {
   std::uint32_t end = pos_;
-  while (end < text_.size() && std::string_view(" \t\r\n;&|<>()\"'$`\\").find(text_[end]) ==
-                                   std::string_view::npos) {
+  while (end < text_.size() &&
+         std::string_view(" \t\r\n;&|<>()\"'$`\\").find(text_[end]) == std::string_view::npos) {
     ++end;
   }
-  if (end < text_.size() && std::string_view("\"'$`\\").find(text_[end]) != std::string_view::npos) {
+  if (end < text_.size() &&
+      std::string_view("\"'$`\\").find(text_[end]) != std::string_view::npos) {
     // "\" before a newline ends the word all the same
     if (text_[end] != '\\' || end + 1 >= text_.size() || text_[end + 1] != '\n') return {};
   }
@@ -88,7 +93,7 @@ std::string ShellParser::reserved_ahead() {
 bool ShellParser::take_reserved(std::string_view word) {
   skip_newlines();
   if (reserved_ahead() != word) return false;
-  pos_ += static_cast<std::uint32_t>(word.size());
+  advance(static_cast<std::uint32_t>(word.size()));
   return true;
 }
 
@@ -96,7 +101,8 @@ void ShellParser::expect_reserved(std::string_view word, std::uint32_t opened_at
   if (!take_reserved(word)) fail(opened_at, fmt::format("no matching '{}'", word));
 }
 
-std::shared_ptr<Command> ShellParser::parse_list(std::initializer_list<std::string_view> terminators) {
+std::shared_ptr<Command> ShellParser::parse_list(
+    std::initializer_list<std::string_view> terminators) {
   const Nested nested(*this);
   auto list = make(Command::Kind::kSequence);
   while (true) {
@@ -107,7 +113,8 @@ std::shared_ptr<Command> ShellParser::parse_list(std::initializer_list<std::stri
     const std::uint32_t before = pos_;
     list->children.push_back(parse_and_or());
     skip_blanks();
-    if (!looking_at(";;") && !looking_at(";&") && (peek() == ';' || peek() == '&') && !at_end()) ++pos_;
+    if (!looking_at(";;") && !looking_at(";&") && (peek() == ';' || peek() == '&') && !at_end())
+      ++pos_;
     if (pos_ == before) fail(pos_, fmt::format("unexpected '{}'", peek()));
   }
   list->end = pos_;
@@ -127,7 +134,7 @@ std::shared_ptr<Command> ShellParser::parse_and_or() {
       chain->children = {first};
     }
     chain->name.push_back(is_and ? '&' : '|');
-    pos_ += 2;
+    advance(2);
     skip_newlines();
     chain->children.push_back(parse_pipeline());
   }
@@ -149,7 +156,7 @@ std::shared_ptr<Command> ShellParser::parse_pipeline() {
   pipeline->offset = first->offset;
   pipeline->children = {first};
   while (!at_end() && peek() == '|' && !looking_at("||")) {
-    pos_ += looking_at("|&") ? 2 : 1;
+    advance(looking_at("|&") ? 2 : 1);
     skip_newlines();
     pipeline->children.push_back(parse_command());
     skip_blanks();
@@ -163,20 +170,27 @@ std::shared_ptr<Command> ShellParser::parse_command() {
   std::shared_ptr<Command> command;
   const std::string word = reserved_ahead();
   std::string name;
-  if (looking_at("((")) command = parse_double_paren();
-  else if (peek() == '(' || word == "{") command = parse_brace_or_paren();
-  else if (word == "[[") command = parse_test();
-  else if (word == "if") command = parse_if();
-  else if (word == "for" || word == "select") command = parse_for(word);
-  else if (word == "while" || word == "until") command = parse_while(word == "until");
-  else if (word == "case") command = parse_case();
+  if (looking_at("(("))
+    command = parse_double_paren();
+  else if (peek() == '(' || word == "{")
+    command = parse_brace_or_paren();
+  else if (word == "[[")
+    command = parse_test();
+  else if (word == "if")
+    command = parse_if();
+  else if (word == "for" || word == "select")
+    command = parse_for(word);
+  else if (word == "while" || word == "until")
+    command = parse_while(word == "until");
+  else if (word == "case")
+    command = parse_case();
   else if (word == "function") {
-    pos_ += 8;
+    advance(8);
     skip_blanks();
     name = reserved_ahead();
-    pos_ += static_cast<std::uint32_t>(name.size());
+    advance(static_cast<std::uint32_t>(name.size()));
     skip_blanks();
-    if (looking_at("()")) pos_ += 2;
+    if (looking_at("()")) advance(2);
     command = parse_function(name);
   } else if (function_head_ahead(name)) {
     command = parse_function(name);
@@ -226,14 +240,14 @@ std::shared_ptr<Command> ShellParser::parse_brace_or_paren() {
 
 std::shared_ptr<Command> ShellParser::parse_double_paren() {
   auto arith = make(Command::Kind::kArith);
-  pos_ += 2;
+  advance(2);
   arith->words.push_back(read_arith_until("))"));
   return arith;
 }
 
 std::shared_ptr<Command> ShellParser::parse_if() {
   auto command = make(Command::Kind::kIf);
-  pos_ += 2;
+  advance(2);
   while (true) {
     command->children.push_back(parse_list({"then"}));
     expect_reserved("then", command->offset);
@@ -247,17 +261,17 @@ std::shared_ptr<Command> ShellParser::parse_if() {
 
 std::shared_ptr<Command> ShellParser::parse_for(std::string_view keyword) {
   auto command = make(Command::Kind::kFor);
-  pos_ += static_cast<std::uint32_t>(keyword.size());
+  advance(static_cast<std::uint32_t>(keyword.size()));
   skip_blanks();
   if (looking_at("((")) {
     command->kind = Command::Kind::kLoop;
-    pos_ += 2;
+    advance(2);
     read_arith_until("))");
     command->children.push_back(nullptr);
   } else {
     command->name = reserved_ahead();
     if (command->name.empty()) fail(pos_, "a loop without a variable");
-    pos_ += static_cast<std::uint32_t>(command->name.size());
+    advance(static_cast<std::uint32_t>(command->name.size()));
     command->bare_for = !take_reserved("in");
     while (!command->bare_for) {
       skip_blanks();
@@ -283,7 +297,7 @@ std::shared_ptr<Command> ShellParser::parse_for(std::string_view keyword) {
 std::shared_ptr<Command> ShellParser::parse_while(bool until) {
   auto command = make(Command::Kind::kLoop);
   command->until = until;
-  pos_ += 5;
+  advance(5);
   command->children.push_back(parse_list({"do"}));
   expect_reserved("do", command->offset);
   command->children.push_back(parse_list({"done"}));
@@ -293,7 +307,7 @@ std::shared_ptr<Command> ShellParser::parse_while(bool until) {
 
 std::shared_ptr<Command> ShellParser::parse_case() {
   auto command = make(Command::Kind::kCase);
-  pos_ += 4;
+  advance(4);
   skip_blanks();
   command->words.push_back(read_word());
   expect_reserved("in", command->offset);
@@ -313,10 +327,14 @@ std::shared_ptr<Command> ShellParser::parse_case() {
     if (at_end() || peek() != ')') fail(pos_, "a case arm without ')'");
     ++pos_;
     arm.body = parse_list({"esac"});
-    if (looking_at(";;&")) pos_ += 3, arm.falls_through = true;
-    else if (looking_at(";;")) pos_ += 2;
-    else if (looking_at(";&")) pos_ += 2, arm.falls_through = true;
-    else if (reserved_ahead() != "esac") fail(command->offset, "no matching 'esac'");
+    if (looking_at(";;&"))
+      advance(3), arm.falls_through = true;
+    else if (looking_at(";;"))
+      advance(2);
+    else if (looking_at(";&"))
+      advance(2), arm.falls_through = true;
+    else if (reserved_ahead() != "esac")
+      fail(command->offset, "no matching 'esac'");
     command->arms.push_back(std::move(arm));
   }
   return command;
@@ -324,7 +342,7 @@ std::shared_ptr<Command> ShellParser::parse_case() {
 
 std::shared_ptr<Command> ShellParser::parse_test() {
   auto command = make(Command::Kind::kTest);
-  pos_ += 2;
+  advance(2);
   while (true) {
     skip_newlines();
     if (at_end()) fail(command->offset, "no matching ']]'");
@@ -336,7 +354,7 @@ std::shared_ptr<Command> ShellParser::parse_test() {
       break;
     }
     if (!token.op.empty()) {
-      pos_ += static_cast<std::uint32_t>(token.op.size());
+      advance(static_cast<std::uint32_t>(token.op.size()));
     } else {
       const std::uint32_t before = pos_;
       token.word = read_word();
@@ -348,7 +366,7 @@ std::shared_ptr<Command> ShellParser::parse_test() {
     }
     command->test.push_back(std::move(token));
   }
-  pos_ += 2;
+  advance(2);
   return command;
 }
 

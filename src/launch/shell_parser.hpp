@@ -1,7 +1,8 @@
-// Recursive-descent parser: text of a bash script -> Command tree. Words are read in shell_words.cpp,
-// commands in shell_parser.cpp. One object parses one text.
+// Recursive-descent parser: text of a bash script -> Command tree. Words are read in
+// shell_words.cpp, commands in shell_parser.cpp. One object parses one text.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -18,8 +19,8 @@ class ShellParser {
   // `text` must outlive the parser (not the tree). `line_of` turns an offset into a script line.
   ShellParser(std::string_view text, std::function<int(std::uint32_t)> line_of);
 
-  // Throws UsageError with a line: unterminated quote or block, a token bash would refuse, or nesting
-  // deeper than kMaxDepth.
+  // Throws UsageError with a line: unterminated quote or block, a token bash would refuse, or
+  // nesting deeper than kMaxDepth.
   std::shared_ptr<Command> parse();
 
   static constexpr int kMaxDepth = 100;
@@ -44,12 +45,19 @@ class ShellParser {
   };
 
   // characters
+  void advance(std::size_t num_bytes) {
+    pos_ = static_cast<std::uint32_t>(std::min(pos_ + num_bytes, text_.size()));
+  }
   bool at_end() const { return pos_ >= text_.size(); }
   char peek(std::size_t ahead = 0) const {
     return pos_ + ahead < text_.size() ? text_[pos_ + ahead] : '\n';
   }
-  bool looking_at(std::string_view token) const { return text_.substr(pos_, token.size()) == token; }
-  bool at_newline() const { return !at_end() && (peek() == '\n' || (peek() == '\r' && peek(1) == '\n')); }
+  bool looking_at(std::string_view token) const {
+    return text_.substr(pos_, token.size()) == token;
+  }
+  bool at_newline() const {
+    return !at_end() && (peek() == '\n' || (peek() == '\r' && peek(1) == '\n'));
+  }
   bool skip_continuation();  // backslash-newline
   void skip_blanks();        // blanks, continuations, a comment
   void skip_newlines();      // and blanks, reading pending here-documents

@@ -1,15 +1,17 @@
 // Simple commands of a bash script: assignments, redirections, words.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
-#include <fmt/format.h>
 #include "launch/shell_parser.hpp"
 
 namespace culprit::shell {
 
 namespace {
 bool declares(const std::string& word) {
-  return word == "export" || word == "declare" || word == "local" || word == "readonly" || word == "typeset";
+  return word == "export" || word == "declare" || word == "local" || word == "readonly" ||
+         word == "typeset";
 }
 }  // namespace
 
@@ -28,7 +30,8 @@ std::shared_ptr<Command> ShellParser::parse_simple() {
     if (c == '(' && command->words.empty() && !command->assigns.empty() && text_[pos_ - 1] == ' ') {
       // "PATH=<file> (e.g. /data/x)": a remark after a placeholder
       const std::size_t newline = std::min(text_.find('\n', pos_), text_.size());
-      if (text_.substr(command->offset, pos_ - command->offset).find('<') != std::string_view::npos) {
+      if (text_.substr(command->offset, pos_ - command->offset).find('<') !=
+          std::string_view::npos) {
         pos_ = static_cast<std::uint32_t>(newline);
         continue;
       }
@@ -51,7 +54,8 @@ bool ShellParser::parse_assignment(Command& command) {
   assignment.name = std::string(text_.substr(pos_, at - pos_));
   if (at < text_.size() && text_[at] == '[') {
     const std::size_t close = text_.find(']', at);
-    if (close == std::string_view::npos || text_.substr(at, close - at).find('\n') != std::string_view::npos) {
+    if (close == std::string_view::npos ||
+        text_.substr(at, close - at).find('\n') != std::string_view::npos) {
       return false;
     }
     assignment.subscript = std::string(text_.substr(at + 1, close - at - 1));
@@ -91,12 +95,14 @@ bool ShellParser::parse_redirect(Command& command) {
   const std::string_view rest = text_.substr(at);
   if (at > pos_ && !rest.starts_with('<') && !rest.starts_with('>')) return false;
   Redirect redirect;
-  for (const std::string_view op : {"<<<", "<<-", "<<", "<&", "<>", "<", ">>", ">&", ">|", ">", "&>>", "&>"}) {
+  for (const std::string_view op :
+       {"<<<", "<<-", "<<", "<&", "<>", "<", ">>", ">&", ">|", ">", "&>>", "&>"}) {
     if (!rest.starts_with(op)) continue;
     redirect.op = std::string(op);
     break;
   }
-  if (redirect.op.empty() || (redirect.op == "<" && at == pos_ && placeholder_end() > 0)) return false;
+  if (redirect.op.empty() || (redirect.op == "<" && at == pos_ && placeholder_end() > 0))
+    return false;
   if ((redirect.op == "<" || redirect.op == ">") && rest.size() > 1 && rest[1] == '(') return false;
   const bool error_stream = at > pos_ && text_[pos_] != '1';
   pos_ = at + static_cast<std::uint32_t>(redirect.op.size());
@@ -110,7 +116,8 @@ bool ShellParser::parse_redirect(Command& command) {
     pending.strip_tabs = redirect.op == "<<-";
     for (const Part& part : redirect.target.parts) {
       pending.quoted = pending.quoted || part.quoted;
-      if (part.kind != Part::Kind::kText) fail(target_at, "a here-document's end mark is not literal");
+      if (part.kind != Part::Kind::kText)
+        fail(target_at, "a here-document's end mark is not literal");
       pending.delimiter += part.text;
     }
     redirect.here = std::make_shared<HereDoc>();

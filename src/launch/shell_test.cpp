@@ -26,8 +26,8 @@ bool text_of(const Value& value, const GapTable& gaps, std::string& text, bool& 
 
 namespace {
 
-constexpr std::array<std::string_view, 14> kBinary = {"=",   "==",  "!=",  "-eq", "-ne", "-lt", "-le",
-                                                      "-gt", "-ge", "=~",  "<",   ">",   "-nt", "-ot"};
+constexpr std::array<std::string_view, 14> kBinary = {
+    "=", "==", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "=~", "<", ">", "-nt", "-ot"};
 constexpr int kMaxDepth = 60;
 
 Truth truth(bool value) { return value ? Truth::kTrue : Truth::kFalse; }
@@ -58,8 +58,10 @@ class Evaluator {
     Truth left = conjunction();
     while (ok_ && take("||", "-o")) {
       const Truth right = conjunction();
-      if (left == Truth::kTrue || right == Truth::kTrue) left = Truth::kTrue;
-      else if (left == Truth::kUnknown || right == Truth::kUnknown) left = Truth::kUnknown;
+      if (left == Truth::kTrue || right == Truth::kTrue)
+        left = Truth::kTrue;
+      else if (left == Truth::kUnknown || right == Truth::kUnknown)
+        left = Truth::kUnknown;
     }
     return left;
   }
@@ -68,15 +70,18 @@ class Evaluator {
     Truth left = primary();
     while (ok_ && take("&&", "-a")) {
       const Truth right = primary();
-      if (left == Truth::kFalse || right == Truth::kFalse) left = Truth::kFalse;
-      else if (left == Truth::kUnknown || right == Truth::kUnknown) left = Truth::kUnknown;
+      if (left == Truth::kFalse || right == Truth::kFalse)
+        left = Truth::kFalse;
+      else if (left == Truth::kUnknown || right == Truth::kUnknown)
+        left = Truth::kUnknown;
     }
     return left;
   }
 
   bool binary_ahead() const {
     if (at_ + 2 >= items_.size()) return false;
-    return std::any_of(kBinary.begin(), kBinary.end(), [&](std::string_view op) { return is(at_ + 1, op); });
+    return std::any_of(kBinary.begin(), kBinary.end(),
+                       [&](std::string_view op) { return is(at_ + 1, op); });
   }
 
   Truth primary() {
@@ -126,7 +131,8 @@ class Evaluator {
 
   Truth binary() {
     const TestItem& left = items_[at_];
-    const std::string op = items_[at_ + 1].op.empty() ? items_[at_ + 1].value.text : items_[at_ + 1].op;
+    const std::string op =
+        items_[at_ + 1].op.empty() ? items_[at_ + 1].value.text : items_[at_ + 1].op;
     const TestItem& right = items_[at_ + 2];
     at_ += 3;
     std::string a;
@@ -172,7 +178,8 @@ class Evaluator {
 
 }  // namespace
 
-TestResult evaluate_test(const std::vector<TestItem>& items, bool double_bracket, const GapTable& gaps) {
+TestResult evaluate_test(const std::vector<TestItem>& items, bool double_bracket,
+                         const GapTable& gaps) {
   return Evaluator(items, double_bracket, gaps).run();
 }
 

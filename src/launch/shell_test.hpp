@@ -21,9 +21,10 @@ struct TestResult {
   bool assumed = false;  // an unset variable was taken as empty
 };
 
-// `double_bracket`: [[ ]] (patterns on the right of ==, empty counts as 0 in comparisons of numbers).
-// File tests, =~ and all that depends on an unknown value give kUnknown.
-TestResult evaluate_test(const std::vector<TestItem>& items, bool double_bracket, const GapTable& gaps);
+// `double_bracket`: [[ ]] (patterns on the right of ==, empty counts as 0 in comparisons of
+// numbers). File tests, =~ and all that depends on an unknown value give kUnknown.
+TestResult evaluate_test(const std::vector<TestItem>& items, bool double_bracket,
+                         const GapTable& gaps);
 
 // The text with unset variables as empty; false if there is an unknown part.
 bool text_of(const Value& value, const GapTable& gaps, std::string& text, bool& assumed);

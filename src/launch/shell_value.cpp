@@ -79,11 +79,26 @@ Value join(const Value& a, const Value& b, const Value& gap) {
   std::size_t head = 0;
   while (head < shorter && same_byte(a, head, b, head)) ++head;
   std::size_t tail = 0;
-  while (tail < shorter - head && same_byte(a, a.text.size() - 1 - tail, b, b.text.size() - 1 - tail)) {
+  while (tail < shorter - head &&
+         same_byte(a, a.text.size() - 1 - tail, b, b.text.size() - 1 - tail)) {
     ++tail;
   }
+  // Where both alternatives end a word before they differ, the last common word is known.
+  const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\n'; };
+  const auto clean_left = [&](const Value& value) {
+    return head == value.text.size() || blank(value.text[head]);
+  };
+  const auto clean_right = [&](const Value& value) {
+    const std::size_t end = value.text.size() - tail;
+    return end == 0 || blank(value.text[end - 1]);
+  };
+  const bool apart_left = head > 0 && !blank(a.text[head - 1]) && clean_left(a) && clean_left(b);
+  const bool apart_right =
+      tail > 0 && !blank(a.text[a.text.size() - tail]) && clean_right(a) && clean_right(b);
   Value joined = a.slice(0, head);
+  if (apart_left) joined.push(' ', kNoOrigin);
   joined.append(gap);
+  if (apart_right) joined.push(' ', kNoOrigin);
   joined.append(a.slice(a.text.size() - tail, a.text.size()));
   return joined;
 }

@@ -9,8 +9,8 @@ namespace culprit::shell {
 
 namespace {
 bool ends_word(char c) {
-  return c == ' ' || c == '\t' || c == '\n' || c == ';' || c == '&' || c == '|' || c == '<' || c == '>' ||
-         c == '(' || c == ')';
+  return c == ' ' || c == '\t' || c == '\n' || c == ';' || c == '&' || c == '|' || c == '<' ||
+         c == '>' || c == '(' || c == ')';
 }
 }  // namespace
 
@@ -37,7 +37,7 @@ ShellWord ShellParser::read_word() {
     if (c == '\\') {
       if (skip_continuation()) continue;
       if (pos_ + 1 < text_.size()) add_byte(word, true, pos_ + 1, peek(1));
-      pos_ = std::min<std::uint32_t>(pos_ + 2, static_cast<std::uint32_t>(text_.size()));
+      advance(2);
     } else if (c == '\'') {
       read_single_quoted(word);
     } else if (c == '"') {
@@ -68,8 +68,9 @@ ShellWord ShellParser::read_word() {
   return word;
 }
 
-// Published scripts leave values as <path to file>, which bash would refuse. Told from a redirection by
-// its text: it starts with a letter, and no blank stands before its end or a letter after it.
+// Published scripts leave values as <path to file>, which bash would refuse. Told from a
+// redirection by its text: it starts with a letter, and no blank stands before its end or a letter
+// after it.
 std::uint32_t ShellParser::placeholder_end() const {
   if (!is_name_start(peek(1))) return 0;
   for (std::uint32_t i = pos_ + 2; i < text_.size(); ++i) {
@@ -79,7 +80,9 @@ std::uint32_t ShellParser::placeholder_end() const {
       const bool ends = std::string_view(" \t\r\n/_.\"").find(next) != std::string_view::npos;
       return ends && text_[i - 1] != ' ' ? i + 1 : 0;
     }
-    if (c == '\n' || c == '<' || c == '"' || c == '\'' || c == '$' || c == ';' || c == '|' || c == '&') return 0;
+    if (c == '\n' || c == '<' || c == '"' || c == '\'' || c == '$' || c == ';' || c == '|' ||
+        c == '&')
+      return 0;
   }
   return 0;
 }
@@ -103,7 +106,7 @@ void ShellParser::read_ansi_quoted(ShellWord& word) {
   const std::uint32_t open = pos_;
   Part part;
   part.quoted = true;
-  for (pos_ += 2; peek() != '\'' || at_end(); ++pos_) {
+  for (advance(2); peek() != '\'' || at_end(); ++pos_) {
     if (at_end()) fail(open, "unterminated $'...' quote");
     char byte = peek();
     if (byte == '\\' && pos_ + 1 < text_.size()) {
@@ -134,7 +137,7 @@ void ShellParser::read_double_quoted(ShellWord& word) {
     if (c == '\\' && skip_continuation()) continue;
     if (c == '\\' && (peek(1) == '"' || peek(1) == '\\' || peek(1) == '$' || peek(1) == '`')) {
       add_byte(word, true, pos_ + 1, peek(1));
-      pos_ += 2;
+      advance(2);
     } else if (c == '$') {
       read_dollar(word, true);
     } else if (c == '`') {
@@ -149,7 +152,7 @@ void ShellParser::read_double_quoted(ShellWord& word) {
 
 void ShellParser::read_backtick(ShellWord& word, bool quoted) {
   const std::uint32_t open = pos_++;
-  while (!at_end() && peek() != '`') pos_ += peek() == '\\' ? 2 : 1;
+  while (!at_end() && peek() != '`') advance(peek() == '\\' ? 2 : 1);
   if (at_end()) fail(open, "unterminated backtick");
   ++pos_;
   Part part;
@@ -174,9 +177,12 @@ std::uint32_t ShellParser::skip_balanced(std::uint32_t from) const {
       // A quote inside of $(...) inside of the quotes belongs to the inner command.
       int inner = 0;
       for (++i; i < text_.size() && (text_[i] != '"' || inner > 0); ++i) {
-        if (text_[i] == '\\') ++i;
-        else if (text_[i] == '$' && i + 1 < text_.size() && text_[i + 1] == '(') ++inner;
-        else if (text_[i] == ')' && inner > 0) --inner;
+        if (text_[i] == '\\')
+          ++i;
+        else if (text_[i] == '$' && i + 1 < text_.size() && text_[i + 1] == '(')
+          ++inner;
+        else if (text_[i] == ')' && inner > 0)
+          --inner;
       }
     } else if (c == '(') {
       ++open;
@@ -202,7 +208,7 @@ void ShellParser::read_dollar(ShellWord& word, bool quoted) {
     const std::uint32_t end = skip_balanced(pos_ + 2);
     if (text_[end - 2] == ')') {
       part.kind = Part::Kind::kArith;
-      pos_ += 3;
+      advance(3);
       part.operand = std::make_shared<ShellWord>(read_arith_until("))"));
       part.range = {open, pos_};
       word.parts.push_back(std::move(part));
@@ -216,11 +222,11 @@ void ShellParser::read_dollar(ShellWord& word, bool quoted) {
   } else if (is_name_start(next)) {
     part.kind = Part::Kind::kParam;
     for (++pos_; !at_end() && is_name_char(peek()); ++pos_) part.name.push_back(peek());
-  } else if ((next >= '0' && next <= '9') || (next != '\0' && std::string_view("@*#?$!-").find(next) !=
-                                                                 std::string_view::npos)) {
+  } else if ((next >= '0' && next <= '9') ||
+             (next != '\0' && std::string_view("@*#?$!-").find(next) != std::string_view::npos)) {
     part.kind = Part::Kind::kParam;
     part.name = std::string(1, next);
-    pos_ += 2;
+    advance(2);
   } else {
     add_byte(word, quoted, pos_, '$');
     ++pos_;
@@ -235,7 +241,7 @@ void ShellParser::read_param(ShellWord& word, bool quoted) {
   Part part;
   part.kind = Part::Kind::kParam;
   part.quoted = quoted;
-  pos_ += 2;
+  advance(2);
   if (peek() == '#' && peek(1) != '}') {
     part.op = "len";
     ++pos_;
@@ -247,7 +253,7 @@ void ShellParser::read_param(ShellWord& word, bool quoted) {
     for (; !at_end() && is_name_char(peek()); ++pos_) part.name.push_back(peek());
   } else {
     for (; !at_end() && peek() >= '0' && peek() <= '9'; ++pos_) part.name.push_back(peek());
-    if (part.name.empty()) part.name = std::string(1, text_[std::min<std::size_t>(pos_++, text_.size() - 1)]);
+    if (part.name.empty() && !at_end()) part.name = std::string(1, text_[pos_++]);
   }
   if (peek() == '[') {
     const std::size_t close = text_.find(']', pos_);
@@ -256,13 +262,13 @@ void ShellParser::read_param(ShellWord& word, bool quoted) {
     pos_ = static_cast<std::uint32_t>(close + 1);
   }
   if (peek() != '}') {
-    static constexpr std::string_view kOperators[] = {":-", ":=", ":+", ":?", "-", "=", "+", "?", "%%",
-                                                      "%",  "##", "#",  "//", "/", "^^", "^", ",,", ",",
-                                                      ":",  "@",  "*"};
+    static constexpr std::string_view kOperators[] = {":-", ":=", ":+", ":?", "-", "=",  "+",
+                                                      "?",  "%%", "%",  "##", "#", "//", "/",
+                                                      "^^", "^",  ",,", ",",  ":", "@",  "*"};
     for (const std::string_view op : kOperators) {
       if (!looking_at(op)) continue;
       if (part.op.empty()) part.op = std::string(op);
-      pos_ += static_cast<std::uint32_t>(op.size());
+      advance(static_cast<std::uint32_t>(op.size()));
       break;
     }
     part.operand = std::make_shared<ShellWord>(read_until_brace(quoted));
@@ -281,8 +287,8 @@ ShellWord ShellParser::read_until_brace(bool quoted) {
     const char c = peek();
     if (c == '\\') {
       if (skip_continuation()) continue;
-      add_byte(word, true, pos_ + 1, peek(1));
-      pos_ += 2;
+      if (pos_ + 1 < text_.size()) add_byte(word, true, pos_ + 1, peek(1));
+      advance(2);
     } else if (c == '\'' && !quoted) {
       read_single_quoted(word);
     } else if (c == '"') {
@@ -326,7 +332,7 @@ ShellWord ShellParser::read_arith_until(std::string_view close) {
     ++pos_;
   }
   word.range.end = pos_;
-  pos_ += static_cast<std::uint32_t>(close.size());
+  advance(static_cast<std::uint32_t>(close.size()));
   return word;
 }
 
@@ -352,7 +358,8 @@ void ShellParser::read_here_docs() {
   }
 }
 
-ShellWord ShellParser::here_body(std::uint32_t begin, std::uint32_t end, const PendingHereDoc& doc) {
+ShellWord ShellParser::here_body(std::uint32_t begin, std::uint32_t end,
+                                 const PendingHereDoc& doc) {
   // A parser of its own over the same text up to `end`, so that offsets stay those of the script.
   ShellParser inner(text_.substr(0, end), line_of_);
   inner.depth_ = depth_;
@@ -368,9 +375,10 @@ ShellWord ShellParser::here_body(std::uint32_t begin, std::uint32_t end, const P
     }
     line_start = c == '\n';
     if (!doc.quoted && c == '\\' && inner.skip_continuation()) continue;
-    if (!doc.quoted && c == '\\' && (inner.peek(1) == '$' || inner.peek(1) == '\\' || inner.peek(1) == '`')) {
+    if (!doc.quoted && c == '\\' &&
+        (inner.peek(1) == '$' || inner.peek(1) == '\\' || inner.peek(1) == '`')) {
       inner.add_byte(word, true, inner.pos_ + 1, inner.peek(1));
-      inner.pos_ += 2;
+      inner.advance(2);
     } else if (!doc.quoted && c == '$') {
       inner.read_dollar(word, true);
     } else if (!doc.quoted && c == '`') {
