@@ -21,6 +21,8 @@ namespace {
 
 using Arguments = std::vector<std::vector<std::string>>;  // of each launch, program first
 
+constexpr int kMaxMentions = 64;  // of one setting; each is edited and verified alone
+
 struct Replacement {
   SourceRange range;
   std::string text;
@@ -133,10 +135,11 @@ class Editor {
     LaunchScript current = script_;
     bool found = false;
     // One flag at a time: offsets change with each.
-    for (int round = 0; round < 64; ++round) {
-      const LaunchMapping mapping = map_launch(current);
+    for (int round = 0;; ++round) {
+      const LaunchMapping mapping = map_flags_only(current);
       const MappedFlag* flag = next_flag(mapping, is_switch, found);
       if (flag == nullptr) break;
+      if (round == kMaxMentions) refuse(*flag, fmt::format("more than {} mentions", kMaxMentions));
       current = is_switch ? turn_off(current, *flag) : change(current, *flag);
     }
     if (!found && !is_switch) {
@@ -231,7 +234,7 @@ class Editor {
                                                   const MappedFlag& flag, SourceRange range,
                                                   const std::string& value) const {
     Arguments expected = arguments_of(current);
-    for (const MappedFlag& other : map_launch(current).flags) {
+    for (const MappedFlag& other : map_flags_only(current).flags) {
       if (other.name != flag.name || other.value_word == kNoWord || !other.file.empty()) continue;
       const Launch& launch = current.launches[other.launch];
       const auto [begin, end] = other.value_bytes;
@@ -338,6 +341,7 @@ class Editor {
 std::string emit_reduced_script(const LaunchScript& script, std::span<const LaunchEdit> edits) {
   LaunchScript current = script;
   for (const LaunchEdit& edit : edits) current = Editor(current, edit).run();
+  map_launch(current);  // the whole must still make sense
   return current.text;
 }
 

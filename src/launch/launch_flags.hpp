@@ -23,6 +23,10 @@ const LaunchFile* find_launch_file(const LaunchScript& script, const std::string
 void collect_list_words(const FlagRow& list, const MappedFlag& flag, const std::string& value,
                         std::uint32_t offset, std::vector<MappedFlag>& flags);
 
+// map_launch without its refusal of contradictions and without derived sizes: half-way through an edit
+// two mentions of a flag may disagree.
+LaunchMapping map_flags_only(const LaunchScript& script);
+
 // "1", "true", "True", "on", "yes" ...; nullopt if it is neither true nor false.
 std::optional<bool> parse_bool(const std::string& text);
 

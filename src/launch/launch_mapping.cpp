@@ -36,7 +36,7 @@ std::optional<double> parse_number(const std::string& text) {
 
 class Mapper {
  public:
-  explicit Mapper(const LaunchScript& script) : script_(script) {}
+  Mapper(const LaunchScript& script, bool strict) : script_(script), strict_(strict) {}
 
   LaunchMapping run() {
     map_.unknowns = script_.unknowns;
@@ -44,7 +44,7 @@ class Mapper {
     for (std::size_t i = 0; i < script_.launches.size(); ++i) collect_flags(script_, i, map_.flags);
     find_dialects();
     for (MappedFlag& flag : map_.flags) read(flag);
-    if (settled_.contains(Setting::kFp16) && settled_.contains(Setting::kBf16)) {
+    if (strict_ && settled_.contains(Setting::kFp16) && settled_.contains(Setting::kBf16)) {
       const Settled& a = settled_.at(Setting::kFp16);
       const Settled& b = settled_.at(Setting::kBf16);
       if (a.value == "true" && b.value == "true") {
@@ -53,7 +53,7 @@ class Mapper {
       }
     }
     apply();
-    derive_sizes(script_, map_, batch_);
+    if (strict_) derive_sizes(script_, map_, batch_);
     return std::move(map_);
   }
 
@@ -202,7 +202,7 @@ class Mapper {
   }
 
   void compare(const Settled& before, const MappedFlag& flag, const std::string& value) const {
-    if (before.value == value) return;
+    if (before.value == value || !strict_) return;
     const bool launches = before.flag->launch != flag.launch;
     refuse(script_,
            fmt::format("{}: {} {} contradicts {} {} of {}{}", place(flag), flag.name,
@@ -258,6 +258,7 @@ class Mapper {
   }
 
   const LaunchScript& script_;
+  bool strict_;  // refuse contradictions, derive sizes
   LaunchMapping map_;
   BatchSizes batch_;
   std::map<Setting, Settled> settled_;
@@ -266,6 +267,12 @@ class Mapper {
 
 }  // namespace
 
-LaunchMapping map_launch(const LaunchScript& script) { return Mapper(script).run(); }
+LaunchMapping map_launch(const LaunchScript& script) {
+  return Mapper(script, /*strict=*/true).run();
+}
+
+LaunchMapping map_flags_only(const LaunchScript& script) {
+  return Mapper(script, /*strict=*/false).run();
+}
 
 }  // namespace culprit

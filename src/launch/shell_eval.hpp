@@ -149,6 +149,7 @@ class ShellEvaluator {
   void write_files(const Command& command, const std::vector<Field>& argv);
   TestResult bracket(const std::vector<Field>& argv);
 
+  State snapshot(std::uint32_t offset);
   void spend(std::size_t bytes, std::uint32_t offset);
   static void add_note(std::vector<LaunchNote>& notes, int line, std::string text);
 

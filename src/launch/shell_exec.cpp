@@ -29,6 +29,12 @@ std::string ShellEvaluator::source_text(const Command& command) const {
   return shown;
 }
 
+// A copy of the variables, paid for.
+ShellEvaluator::State ShellEvaluator::snapshot(std::uint32_t offset) {
+  spend(state_.num_bytes(), offset);
+  return state_;
+}
+
 ShellEvaluator::Outcome ShellEvaluator::exec(const Command& command) {
   spend(32, command.offset);
   if (++depth_ > kMaxExecDepth) {
@@ -73,7 +79,7 @@ ShellEvaluator::Outcome ShellEvaluator::exec_kind(const Command& command) {
       return outcome;
     }
     case Command::Kind::kSubshell: {
-      const State before = state_;
+      const State before = snapshot(command.offset);
       Outcome outcome = exec(*command.children[0]);
       const auto files = state_.files;
       state_ = before;
@@ -99,11 +105,10 @@ ShellEvaluator::Outcome ShellEvaluator::exec_sequence(const Command& command) {
 
 ShellEvaluator::Outcome ShellEvaluator::exec_pipeline(const Command& command) {
   // Each part is a shell of its own: assignments in it are lost.
-  const State before = state_;
-  spend(state_.num_bytes(), command.offset);
+  const State before = snapshot(command.offset);
   for (const auto& child : command.children) {
-    const Outcome outcome = exec(*child);
-    (void)outcome;
+    exec(*child);
+    spend(before.num_bytes(), command.offset);
     const auto files = state_.files;
     state_ = before;
     state_.files = files;
@@ -198,7 +203,7 @@ ShellEvaluator::Outcome ShellEvaluator::exec_and_or(const Command& command) {
     } else if (left.truth == wanted) {
       const bool assumed = left.assumed;
       State before;
-      if (assumed) before = state_;
+      if (assumed) before = snapshot(right.offset);
       Outcome next = exec(right);
       if (next.flow == Flow::kExit && assumed) {
         // The reporter's job ran, so the arguments it checks for were there.
@@ -229,7 +234,7 @@ ShellEvaluator::Outcome ShellEvaluator::exec_if(const Command& command, std::siz
   }
   if (condition.truth == Truth::kFalse) return exec_if(command, index + 2);
   if (!condition.assumed) return exec(body);
-  const State before = state_;
+  const State before = snapshot(command.offset);
   Outcome outcome = exec(body);
   if (outcome.flow == Flow::kExit) {
     state_ = before;
@@ -259,10 +264,11 @@ ShellEvaluator::Outcome ShellEvaluator::exec_case(const Command& command, std::s
     }
     if (arm_known && !matches) continue;
     if (arm_known && !arm.falls_through) {
-      const State before = state_;
+      State before;
+      if (assumed) before = snapshot(command.offset);
       Outcome outcome = exec(*arm.body);
       if (outcome.flow == Flow::kExit && assumed) {
-        state_ = before;
+        state_ = std::move(before);
         outcome = {};
       }
       return outcome;
@@ -289,8 +295,7 @@ ShellEvaluator::Outcome ShellEvaluator::exec_for(const Command& command) {
   }
   if (known && items.size() > 1) {
     // Whether the body launches shows in a silent run of it.
-    const State before = state_;
-    spend(state_.num_bytes(), command.offset);
+    const State before = snapshot(command.offset);
     const int launches = num_launches_;
     ++num_silent_;
     state_.variables[command.name] = {false, {items[0]}};

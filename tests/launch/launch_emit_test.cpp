@@ -90,6 +90,21 @@ TEST(LaunchEmit, MultiLineStringsAndEval) {
   EXPECT_EQ(map_launch(script_of(reduced)).recompute, std::nullopt);
 }
 
+TEST(LaunchEmit, EveryMentionIsEdited) {
+  EXPECT_EQ(emit("torchrun a.py --recompute 1 --x --recompute 1\n", {{"recompute", "off"}}),
+            "torchrun a.py --recompute 0 --x --recompute 0\n");
+  EXPECT_EQ(emit("A=(--recompute)\ntorchrun a.py ${A[@]}\ntorchrun a.py ${A[@]} --x\n",
+                 {{"recompute", "off"}}),
+            "A=()\ntorchrun a.py ${A[@]}\ntorchrun a.py ${A[@]} --x\n");
+  std::string words;
+  for (int i = 0; i < 100; ++i) words += "enable_mp_skip_c_identity ";
+  EXPECT_NE(usage_error([&] {
+              emit("torchrun a.py --tensor_parallel_config '" + words + "'\n",
+                   {{"skip-c-identity", "off"}});
+            }).find("mentions"),
+            std::string::npos);
+}
+
 TEST(LaunchEmit, RefusesWhatItCannotDoSafely) {
   const auto why = [](const std::string& text, LaunchEdit edit) {
     return usage_error([&] { emit(text, {edit}); });

@@ -6,8 +6,6 @@
 namespace culprit {
 namespace {
 
-using testing::Test;
-
 bool has(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
@@ -90,11 +88,13 @@ TEST(LaunchRefuse, UnboundedExpansionEndsSoon) {
   for (int i = 0; i < 20; ++i) conditions += "if [ -f a ]; then ";
   conditions += "A=1; ";
   for (int i = 0; i < 20; ++i) conditions += "else B=1; fi; ";
+  std::string copies = "B=" + std::string(200000, 'x') + "\n";
+  for (int i = 0; i < 20000; ++i) copies += "[ -z $U ] && ( : )\n";
   const auto start = std::chrono::steady_clock::now();
   for (const std::string& text :
-       {laughs, deep, braces, chain, nested_loops, conditions, std::string("f() { f; }\nf\n"),
-        std::string("f() { eval f; }\nf\n"), std::string("A='eval $A'\neval $A\n"),
-        std::string("bash -c \"bash -c 'bash -c x'\"\n"),
+       {copies, laughs, deep, braces, chain, nested_loops, conditions,
+        std::string("f() { f; }\nf\n"), std::string("f() { eval f; }\nf\n"),
+        std::string("A='eval $A'\neval $A\n"), std::string("bash -c \"bash -c 'bash -c x'\"\n"),
         std::string("x=$((" + std::string(3000, '-') + "1))\n"),
         std::string("[ " + std::string(4000, '!') + " ]\n")}) {
     usage_error([&] { script_of(text); });
