@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-namespace culprit {
+namespace culprit::launch {
 
 namespace {
 
@@ -84,4 +84,4 @@ std::string_view setting_name(Setting setting) {
   }
 }
 
-}  // namespace culprit
+}  // namespace culprit::launch

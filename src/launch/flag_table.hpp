@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace culprit {
+namespace culprit::launch {
 
 enum class FlagClass {
   kSwitch,      // a modelled switch
@@ -70,4 +70,4 @@ std::string_view setting_name(Setting setting);
 // "--some-flag=3" -> "some_flag".
 std::string normalise_flag(std::string_view flag);
 
-}  // namespace culprit
+}  // namespace culprit::launch

@@ -5,7 +5,7 @@
 
 #include "launch/launch_flags.hpp"
 
-namespace culprit {
+namespace culprit::launch {
 
 namespace {
 
@@ -108,4 +108,4 @@ void collect_config(const LaunchFile& file, bool as_flags, std::size_t launch, i
   ConfigReader(file, as_flags, launch, flags).read(json, "", 0);
 }
 
-}  // namespace culprit
+}  // namespace culprit::launch

@@ -15,7 +15,7 @@
 #include "launch/launch_flags.hpp"
 #include "launch/launch_mapping.hpp"
 
-namespace culprit {
+namespace culprit::launch {
 
 namespace {
 
@@ -345,4 +345,4 @@ std::string emit_reduced_script(const LaunchScript& script, std::span<const Laun
   return current.text;
 }
 
-}  // namespace culprit
+}  // namespace culprit::launch

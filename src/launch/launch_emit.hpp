@@ -7,7 +7,7 @@
 
 #include "launch/launch_script.hpp"
 
-namespace culprit {
+namespace culprit::launch {
 
 // `setting` is a name of setting_name(): a switch ("skip-c-identity", "async-all-reduce",
 // "recompute", "delay-scale-loss", "release-outputs"; value "off") or a size ("tp", "pp", "acc",
@@ -25,4 +25,4 @@ struct LaunchEdit {
 // another file).
 std::string emit_reduced_script(const LaunchScript& script, std::span<const LaunchEdit> edits);
 
-}  // namespace culprit
+}  // namespace culprit::launch

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-namespace culprit {
+namespace culprit::launch {
 
 namespace {
 
@@ -198,4 +198,4 @@ std::optional<bool> parse_bool(const std::string& text) {
   return std::nullopt;
 }
 
-}  // namespace culprit
+}  // namespace culprit::launch

@@ -5,7 +5,7 @@
 
 #include "launch/launch_mapping.hpp"
 
-namespace culprit {
+namespace culprit::launch {
 
 // Appends the flags of one launch, in order, those of its configuration files after the flag that
 // names the file. Never throws for what it does not know.
@@ -30,4 +30,4 @@ LaunchMapping map_flags_only(const LaunchScript& script);
 // "1", "true", "True", "on", "yes" ...; nullopt if it is neither true nor false.
 std::optional<bool> parse_bool(const std::string& text);
 
-}  // namespace culprit
+}  // namespace culprit::launch

@@ -13,7 +13,7 @@
 #include "launch/launch_flags.hpp"
 #include "launch/launch_sizes.hpp"
 
-namespace culprit {
+namespace culprit::launch {
 
 namespace {
 
@@ -275,4 +275,4 @@ LaunchMapping map_flags_only(const LaunchScript& script) {
   return Mapper(script, /*strict=*/false).run();
 }
 
-}  // namespace culprit
+}  // namespace culprit::launch

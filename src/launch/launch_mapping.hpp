@@ -11,7 +11,7 @@
 #include "launch/flag_table.hpp"
 #include "launch/launch_script.hpp"
 
-namespace culprit {
+namespace culprit::launch {
 
 inline constexpr std::size_t kNoWord = static_cast<std::size_t>(-1);
 
@@ -71,4 +71,4 @@ struct LaunchMapping {
 // number.
 LaunchMapping map_launch(const LaunchScript& script);
 
-}  // namespace culprit
+}  // namespace culprit::launch

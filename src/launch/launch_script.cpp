@@ -17,7 +17,7 @@
 #include "launch/launch_find.hpp"
 #include "launch/shell_eval.hpp"
 
-namespace culprit {
+namespace culprit::launch {
 
 namespace {
 
@@ -261,4 +261,4 @@ LaunchScript read_launch_script(const std::filesystem::path& path) {
   return parse_launch_script(text, path);
 }
 
-}  // namespace culprit
+}  // namespace culprit::launch

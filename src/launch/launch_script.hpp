@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace culprit {
+namespace culprit::launch {
 
 // Half-open range of byte offsets into LaunchScript::text.
 struct SourceRange {
@@ -94,4 +94,4 @@ LaunchScript parse_launch_script(std::string_view text, const std::filesystem::p
 // 1-based line of a byte offset; an offset past the end gives the last line.
 int line_of(std::string_view text, std::uint32_t offset);
 
-}  // namespace culprit
+}  // namespace culprit::launch

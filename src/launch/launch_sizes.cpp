@@ -9,7 +9,7 @@
 
 #include "base/error.hpp"
 
-namespace culprit {
+namespace culprit::launch {
 
 namespace {
 
@@ -186,4 +186,4 @@ void derive_sizes(const LaunchScript& script, LaunchMapping& mapping, const Batc
   }
 }
 
-}  // namespace culprit
+}  // namespace culprit::launch

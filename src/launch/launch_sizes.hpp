@@ -5,7 +5,7 @@
 
 #include "launch/launch_mapping.hpp"
 
-namespace culprit {
+namespace culprit::launch {
 
 struct BatchSizes {
   std::optional<int> micro;
@@ -19,4 +19,4 @@ struct BatchSizes {
 // parallel size.
 void derive_sizes(const LaunchScript& script, LaunchMapping& mapping, const BatchSizes& batch);
 
-}  // namespace culprit
+}  // namespace culprit::launch

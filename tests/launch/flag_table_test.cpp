@@ -5,7 +5,7 @@
 
 #include "launch_test_util.hpp"
 
-namespace culprit {
+namespace culprit::launch {
 namespace {
 
 TEST(FlagTable, NamesAreUniqueAndNormalised) {
@@ -39,4 +39,4 @@ TEST(FlagTable, EveryModelledRowIsDocumented) {
 }
 
 }  // namespace
-}  // namespace culprit
+}  // namespace culprit::launch

@@ -3,7 +3,7 @@
 
 #include "launch_test_util.hpp"
 
-namespace culprit {
+namespace culprit::launch {
 namespace {
 
 std::string emit(const std::string& text, std::vector<LaunchEdit> edits) {
@@ -123,4 +123,4 @@ TEST(LaunchEmit, RefusesWhatItCannotDoSafely) {
 }
 
 }  // namespace
-}  // namespace culprit
+}  // namespace culprit::launch

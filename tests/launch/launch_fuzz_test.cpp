@@ -5,7 +5,7 @@
 #include "launch/launch_emit.hpp"
 #include "launch_test_util.hpp"
 
-namespace culprit {
+namespace culprit::launch {
 namespace {
 
 constexpr int kRounds = 1500;
@@ -78,4 +78,4 @@ TEST(LaunchFuzz, MutatedScriptsAreReadOrRefused) {
 }
 
 }  // namespace
-}  // namespace culprit
+}  // namespace culprit::launch

@@ -1,7 +1,7 @@
 // The mapping: dialects, classes, sizes, switches.
 #include "launch_test_util.hpp"
 
-namespace culprit {
+namespace culprit::launch {
 namespace {
 
 TEST(LaunchMap, ReportersScript) {
@@ -156,4 +156,4 @@ TEST(LaunchMap, AccumulationIsOnlyDerivedFromWholeFacts) {
 }
 
 }  // namespace
-}  // namespace culprit
+}  // namespace culprit::launch

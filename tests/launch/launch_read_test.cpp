@@ -1,7 +1,7 @@
 // The reader: what bash would pass to the program, without running bash.
 #include "launch_test_util.hpp"
 
-namespace culprit {
+namespace culprit::launch {
 namespace {
 
 TEST(LaunchRead, VariablesDefaultsAndArithmetic) {
@@ -160,4 +160,4 @@ TEST(LaunchRead, ConfigurationFilesOnlyFromTheScriptsFolder) {
 }
 
 }  // namespace
-}  // namespace culprit
+}  // namespace culprit::launch

@@ -3,7 +3,7 @@
 
 #include "launch_test_util.hpp"
 
-namespace culprit {
+namespace culprit::launch {
 namespace {
 
 bool has(const std::string& text, std::string_view part) {
@@ -103,4 +103,4 @@ TEST(LaunchRefuse, UnboundedExpansionEndsSoon) {
 }
 
 }  // namespace
-}  // namespace culprit
+}  // namespace culprit::launch

@@ -13,7 +13,7 @@
 #include "launch/launch_mapping.hpp"
 #include "launch/launch_script.hpp"
 
-namespace culprit {
+namespace culprit::launch {
 
 inline std::filesystem::path launch_data(const std::string& name) {
   return std::filesystem::path(CULPRIT_TEST_DATA) / "launch" / name;
@@ -63,4 +63,4 @@ inline std::string joined_args(std::string_view text) {
   return all;
 }
 
-}  // namespace culprit
+}  // namespace culprit::launch
