@@ -51,7 +51,11 @@ struct Trial {
 };
 
 // Runs the assignments of one batch (any order, in parallel if it likes) and returns their results in
-// the batch's order. Throws to stop the search (budget, signal); the search never catches.
+// the batch's order. One assignment may be asked several times, within a batch or later: each time means
+// one more run of it (repeats of a flaky failure), so an evaluator that answers from a journal hands out
+// the n-th recorded run for the n-th request and never one recorded run twice.
+// Returning fewer results than asked stops the search, which then returns what it has found so far (a
+// signal, a spent clock). An exception passes through the search uncaught, and its findings are lost.
 using Evaluate = std::function<std::vector<Trial>(std::span<const Assignment>)>;
 
 }  // namespace culprit
