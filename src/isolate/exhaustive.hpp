@@ -29,7 +29,7 @@ struct ExactCombination {
 //   2. the row that contains S with the fewest other switches on fails with f;
 //   3. each row that contains S and fails with another fingerprint g contains a minimal failing
 //      combination of g that is not part of S (that one masks f there);
-//   4. S is part of a set whose rows all fail with f;
+//   4. S is part of a minimal set whose rows all fail with f;
 // and no proper subset of S is one for f. Without masking, 2 to 4 say that every row that contains S
 // fails with f. Rows that could not be judged are left out of the table and decide nothing.
 // Time and memory: product of (values + 1) over the switches, times fingerprints.

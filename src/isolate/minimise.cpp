@@ -181,12 +181,12 @@ void add_combination(SearchState& state, const Assignment& failing, std::size_t 
     if (state.presence(witness, fingerprint) != Presence::kFails) continue;
     state.run_until_resolved(witness, state.options.confirm_repeats);
     if (state.is_flaky(fingerprint) != is_flaky) continue;
+    if (!state.try_form(*kept, fingerprint)) break;
     Known known;
     known.settings = *kept;
     known.built_flaky = is_flaky;
     known.fingerprint = fingerprint;
     known.witness = witness;
-    known.history.insert(*kept);
     state.known.push_back(std::move(known));
     ++state.version;
     return;

@@ -145,6 +145,40 @@ std::optional<Assignment> Nogoods::complete(std::span<const Setting> fixed,
   return solution;
 }
 
+bool Nogoods::search_plainest(const Domains& domains, const Assignment& off, std::size_t which,
+                              std::size_t num_on_left, Assignment& found) const {
+  if (which == off.size()) {
+    for (std::size_t i = 0; i < off.size(); ++i) {
+      found[i] = static_cast<std::uint16_t>(std::countr_zero(domains[i]));
+    }
+    return true;
+  }
+  const bool forced_on = std::has_single_bit(domains[which]) && domains[which] != bit(off[which]);
+  for (std::uint16_t value = 0; value < num_values_[which]; ++value) {
+    if ((domains[which] & bit(value)) == 0) continue;
+    const bool is_on = value != off[which];
+    if (is_on && (num_on_left == 0 || (!forced_on && mentioned_[which] == 0))) continue;
+    Domains next = domains;
+    const Setting setting{static_cast<std::uint16_t>(which), value};
+    if (!assign(next, std::span(&setting, 1)) || !solvable(next)) continue;
+    if (search_plainest(next, off, which + 1, num_on_left - (is_on ? 1 : 0), found)) return true;
+  }
+  return false;
+}
+
+std::optional<Assignment> Nogoods::plainest(std::span<const Setting> fixed,
+                                            const Assignment& off) const {
+  Assignment found = with_settings(off, fixed);
+  if (!violated_by(found)) return found;
+  Domains domains = full_domains();
+  if (!assign(domains, fixed) || !solvable(domains)) return std::nullopt;
+  // Rising budgets of switches that are on, the fixed ones included.
+  for (std::size_t num_on = differences(off, found).size(); num_on <= off.size(); ++num_on) {
+    if (search_plainest(domains, off, 0, num_on, found)) return found;
+  }
+  return std::nullopt;
+}
+
 void validate(const Space& space) {
   if (space.switches.empty()) throw UsageError("no switches to search: give at least one");
   std::set<std::string> names;

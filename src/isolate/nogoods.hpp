@@ -41,8 +41,15 @@ class Nogoods {
   // Free switches take the value of `prefer` where that is possible.
   std::optional<Assignment> complete(std::span<const Setting> fixed, const Assignment& prefer) const;
 
+  // The assignment with the fixed settings that violates nothing and has the fewest other switches on;
+  // the lexicographically first of several. nullopt when there is none. Exponential only in the number
+  // of switches that nogoods force on.
+  std::optional<Assignment> plainest(std::span<const Setting> fixed, const Assignment& off) const;
+
  private:
   Nogoods() = default;
+  bool search_plainest(const Domains& domains, const Assignment& off, std::size_t which,
+                       std::size_t num_on_left, Assignment& found) const;
   bool propagate(Domains& domains) const;
   bool solve(Domains& domains, const Assignment* prefer) const;
 

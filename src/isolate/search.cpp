@@ -9,12 +9,13 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "isolate/certificate.hpp"
 #include "isolate/covering_array.hpp"
 #include "isolate/coverage.hpp"
 #include "isolate/exhaustive.hpp"
 #include "isolate/minimise.hpp"
+#include "isolate/necessity.hpp"
 #include "isolate/search_state.hpp"
+#include "isolate/support.hpp"
 
 namespace culprit {
 namespace {
@@ -284,7 +285,7 @@ class Search {
         quiet = show_necessity(state_, i, Refinement::kAllowed);
       }
       explain_failures();
-      if (quiet && state_.version == version && drop_outdated() == 0) return;
+      if (quiet && state_.version == version && drop_outdated() + state_.drop_redundant() == 0) return;
     }
   }
 

@@ -9,7 +9,14 @@ namespace {
 // A run that failed this often with other fingerprints, and never passed, masks the one asked for.
 constexpr std::size_t kMaskedRuns = 3;
 
+// Coming back to a form is fine a few times, as the runs made meanwhile are new evidence.
+constexpr int kMaxReturns = 6;
+
 }  // namespace
+
+bool SearchState::try_form(const SettingSet& settings, std::size_t fingerprint) {
+  return ++forms_[{settings, fingerprint}] <= kMaxReturns;
+}
 
 void SearchState::note_flakiness(const Assignment& assignment) {
   const RunCounts& counts = ledger.counts_of(assignment);
@@ -120,6 +127,28 @@ void SearchState::drop_supersets() {
       ++i;
     }
   }
+}
+
+std::size_t SearchState::drop_redundant() {
+  std::size_t dropped = 0;
+  // The latest first: what it was found from may since be explained by a simpler one.
+  for (std::size_t i = known.size(); i-- > 0;) {
+    const Known& one = known[i];
+    const bool has_own_run =
+        std::any_of(ledger.entries().begin(), ledger.entries().end(), [&](const LedgerEntry& entry) {
+          if (entry.counts.failures_with(one.fingerprint) == 0) return false;
+          if (!contains(entry.assignment, one.settings)) return false;
+          return std::none_of(known.begin(), known.end(), [&](const Known& other) {
+            return &other != &one && other.fingerprint == one.fingerprint &&
+                   contains(entry.assignment, other.settings);
+          });
+        });
+    if (has_own_run) continue;
+    known.erase(known.begin() + static_cast<std::ptrdiff_t>(i));
+    ++version;
+    ++dropped;
+  }
+  return dropped;
 }
 
 Observation SearchState::observe(const Assignment& assignment, std::size_t fingerprint) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -21,12 +22,16 @@ enum class Presence {
   kUnresolved,  // no run could be judged
 };
 
+enum class Refinement {
+  kNone,     // keep combinations as they are, only gather the evidence
+  kAllowed,  // grow or shrink them where runs contradict them
+};
+
 // A combination under construction: fails in its witness, may still grow or shrink.
 struct Known {
   SettingSet settings;
   std::size_t fingerprint = 0;
   Assignment witness;  // contains the settings and fails
-  std::set<SettingSet> history;  // every form it had; none is taken twice, so refining ends
   std::vector<Necessity> necessity;
   bool necessary = false;  // the certificate has a Necessity for each setting
   bool supported = false;  // support gathered up to the strength
@@ -75,6 +80,10 @@ class SearchState {
   // Drops a known combination that contains another one of the same fingerprint.
   void drop_supersets();
 
+  // Drops known combinations without a failing run of their own: each of these contains another one of
+  // the same fingerprint. Returns how many.
+  std::size_t drop_redundant();
+
   Observation observe(const Assignment& assignment, std::size_t fingerprint);
 
   const Space& space;
@@ -85,6 +94,10 @@ class SearchState {
   Random random;
   std::vector<Known> known;
   std::set<std::pair<Assignment, std::size_t>> unreproduced;
+  // Counts a form that some combination takes. False when it was taken too often: the runs contradict
+  // each other, and going on would not end.
+  bool try_form(const SettingSet& settings, std::size_t fingerprint);
+
   std::size_t version = 0;  // rises with every change of a known combination's settings
 
  private:
@@ -92,6 +105,7 @@ class SearchState {
   void note_flakiness(const Assignment& assignment);
 
   std::set<std::size_t> flaky_;
+  std::map<std::pair<SettingSet, std::size_t>, int> forms_;
 };
 
 }  // namespace culprit
