@@ -166,8 +166,6 @@ std::optional<SettingSet> isolate_difference(SearchState& state, const Assignmen
 void add_combination(SearchState& state, const Assignment& failing, std::size_t fingerprint) {
   constexpr int kAttempts = 3;
   state.run_until_resolved(failing, state.options.confirm_repeats);
-  const RunCounts& counts = state.ledger.counts_of(failing);
-  if (counts.failures_with(fingerprint) < counts.resolved()) state.mark_flaky(fingerprint);
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     if (state.presence(failing, fingerprint) != Presence::kFails) break;
     const bool is_flaky = state.is_flaky(fingerprint);
@@ -180,6 +178,10 @@ void add_combination(SearchState& state, const Assignment& failing, std::size_t 
     const Assignment witness = with_settings(passing, *kept);
     if (state.presence(witness, fingerprint) != Presence::kFails) continue;
     state.run_until_resolved(witness, state.options.confirm_repeats);
+    // In the failing run another failure that comes and goes may have masked this one now and then; in the
+    // witness there is nothing else left.
+    const RunCounts& counts = state.ledger.counts_of(witness);
+    if (counts.failures_with(fingerprint) < counts.resolved()) state.mark_flaky(fingerprint);
     if (state.is_flaky(fingerprint) != is_flaky) continue;
     if (!state.try_form(*kept, fingerprint)) break;
     Known known;

@@ -9,6 +9,9 @@
 
 namespace culprit {
 
+// Interactions of more switches are not searched for: t-way tuples get too many.
+inline constexpr int kMaxStrength = 4;
+
 // A set of settings, sorted by switch, at most one a switch.
 using SettingSet = std::vector<Setting>;
 

@@ -103,7 +103,7 @@ class Shrinker {
                                                   const std::map<std::int64_t, bool>& skipped) {
     const std::int64_t middle = low + (high - low) / 2;
     for (std::int64_t away = 0; away < high - low; ++away) {
-      if (middle + away < high && skipped.count(middle + away) == 0) return middle + away;
+      if (middle + away > low && middle + away < high && skipped.count(middle + away) == 0) return middle + away;
       if (middle - away > low && skipped.count(middle - away) == 0) return middle - away;
     }
     return std::nullopt;

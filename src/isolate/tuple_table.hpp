@@ -11,8 +11,6 @@
 
 namespace culprit {
 
-inline constexpr int kMaxStrength = 4;
-
 class TupleTable {
  public:
   // Strength 1 to kMaxStrength; a strength above the number of switches leaves an empty table.

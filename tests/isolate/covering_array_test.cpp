@@ -128,7 +128,7 @@ TEST(TupleTableTest, CountsTuplesOfAnAddedSetting) {
   const Space space = planted::two_valued(7);
   const TupleTable table(space, 3);
   const SettingSet chosen = {{0, 0}, {2, 1}, {3, 0}, {6, 1}};
-  for (const std::uint16_t which : {1, 4, 5}) {
+  for (const std::uint16_t which : std::vector<std::uint16_t>{1, 4, 5}) {
     std::set<std::size_t> counted;
     const std::size_t count = table.count_with(chosen, {which, 1}, [&](std::size_t index) {
       const SettingSet tuple = table.tuple(index);

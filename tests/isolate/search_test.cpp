@@ -170,11 +170,15 @@ TEST_P(SampledSearchTest, IsSoundAndCompleteUpToItsStrength) {
   EXPECT_GT(num_found, one_case.rounds / 2);
 }
 
+std::string name_of_case(const testing::TestParamInfo<SampledCase>& info_of_case) {
+  return std::string("Case").append(std::to_string(info_of_case.index));
+}
+
 INSTANTIATE_TEST_SUITE_P(Spaces, SampledSearchTest,
                          testing::Values(SampledCase{4, 8, 2, 0, 300}, SampledCase{4, 6, 4, 0, 150},
                                          SampledCase{4, 8, 2, 3, 150}, SampledCase{4, 6, 3, 3, 150},
                                          SampledCase{11, 12, 2, 2, 20}),
-                         [](const auto& info) { return std::string("Case").append(std::to_string(info.index)); });
+                         name_of_case);
 
 TEST(SearchTest, FindsFiveBugsAmongFortySwitches) {
   const Space space = planted::two_valued(40);
