@@ -33,11 +33,10 @@ struct Case {
 };
 
 bool finds(const SearchResult& result, const Bug& bug) {
-  return std::any_of(result.combinations.begin(), result.combinations.end(),
-                     [&](const Combination& one) {
-                       return one.settings == bug.settings && one.fingerprint == bug.fingerprint &&
-                              one.proven;
-                     });
+  return std::any_of(
+      result.combinations.begin(), result.combinations.end(), [&](const Combination& one) {
+        return one.settings == bug.settings && one.fingerprint == bug.fingerprint && one.proven;
+      });
 }
 
 Sample run_search(const Case& one, std::uint64_t seed) {
@@ -59,7 +58,8 @@ Sample run_search(const Case& one, std::uint64_t seed) {
   return sample;
 }
 
-// Plain ddmin of the all-first run: one failure, whichever shows; no inverted switches, no certificate.
+// Plain ddmin of the all-first run: one failure, whichever shows; no inverted switches, no
+// certificate.
 Sample run_ddmin(const Case& one, std::uint64_t seed) {
   Random random(seed * 7919 + 17);
   const Space space = planted::two_valued(40);
@@ -72,8 +72,8 @@ Sample run_ddmin(const Case& one, std::uint64_t seed) {
           Assignment assignment = off_assignment(space);
           for (const std::size_t which : subset) assignment[which] = 0;
           const Trial trial = program.run(assignment);
-          const bool same = trial.status == Trial::Status::kFail &&
-                            trial.fingerprint == whole.fingerprint;
+          const bool same =
+              trial.status == Trial::Status::kFail && trial.fingerprint == whole.fingerprint;
           return same ? SubsetOutcome::kFails : SubsetOutcome::kPasses;
         });
     SettingSet settings;
@@ -105,8 +105,8 @@ bool report(const std::string& method, const Case& one, const std::vector<Sample
   for (const Sample& sample : samples) spent.push_back(sample.trials);
   fmt::print("{:<34} {:<7} {:>7} {:>6} {:>6} {:>6} {:>6}/{:<3} {:>8.1f}\n", one.name, method,
              one.trial_bound == 0 ? std::string("-") : std::to_string(one.trial_bound),
-             quantile(spent, 0.5), quantile(spent, 0.9), quantile(spent, 1.0), found, samples.size(),
-             quantile(overhead, 0.5));
+             quantile(spent, 0.5), quantile(spent, 0.9), quantile(spent, 1.0), found,
+             samples.size(), quantile(overhead, 0.5));
   return one.trial_bound == 0 || quantile(trials, 0.5) <= one.trial_bound;
 }
 
@@ -133,7 +133,8 @@ int run(std::uint64_t num_seeds) {
        true},
       {"no bug", 0, [](Random&, std::uint64_t) { return std::vector<Bug>{}; }, false},
   };
-  fmt::print("40 two-valued switches, {} seeds; exhaustive search would take 2^40 trials\n", num_seeds);
+  fmt::print("40 two-valued switches, {} seeds; exhaustive search would take 2^40 trials\n",
+             num_seeds);
   fmt::print("{:<34} {:<7} {:>7} {:>6} {:>6} {:>6} {:>10} {:>8}\n", "case", "method", "bound",
              "median", "p90", "max", "all found", "us/trial");
   bool good = true;

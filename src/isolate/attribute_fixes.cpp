@@ -11,8 +11,8 @@ namespace {
 
 struct Stopped {};
 
-// Of several runs of one request the one that counts: any failure over a pass (a silent one over a loud
-// one, as the more dangerous), anything judged over nothing.
+// Of several runs of one request the one that counts: any failure over a pass (a silent one over a
+// loud one, as the more dangerous), anything judged over nothing.
 int badness(const FixTrial& seen) {
   if (!seen.applicable) return 0;
   switch (seen.trial.status) {
@@ -66,7 +66,10 @@ class Attribution {
  public:
   Attribution(std::size_t num_failing, std::vector<Assignment> cells, const FixOptions& options,
               const EvaluateFixes& evaluate)
-      : num_failing_(num_failing), cells_(std::move(cells)), options_(options), evaluate_(evaluate) {}
+      : num_failing_(num_failing),
+        cells_(std::move(cells)),
+        options_(options),
+        evaluate_(evaluate) {}
 
   FixResult run(std::size_t num_fixes) {
     try {
@@ -142,8 +145,9 @@ class Attribution {
   std::vector<std::size_t> failing_without(const std::vector<FixAttribution>& tried) const {
     std::vector<std::size_t> cells;
     for (std::size_t cell = 0; cell < num_failing_; ++cell) {
-      const bool suffices_alone = std::any_of(
-          tried.begin(), tried.end(), [&](const FixAttribution& one) { return suffices(one, cell); });
+      const bool suffices_alone =
+          std::any_of(tried.begin(), tried.end(),
+                      [&](const FixAttribution& one) { return suffices(one, cell); });
       if (!suffices_alone) cells.push_back(cell);
     }
     return cells;

@@ -1,5 +1,5 @@
-// Which candidate fix resolves which failure: every fix alone, pairs only where no fix suffices alone,
-// at every minimal failing cell and at passing cells.
+// Which candidate fix resolves which failure: every fix alone, pairs only where no fix suffices
+// alone, at every minimal failing cell and at passing cells.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,9 @@
 
 namespace culprit {
 
-// What a cell came to under some fixes. `silent`: the failure raises nothing (a wrong number, not an
-// error); only for kFail. `applicable` false: the fix does not concern this cell, nothing was run.
+// What a cell came to under some fixes. `silent`: the failure raises nothing (a wrong number, not
+// an error); only for kFail. `applicable` false: the fix does not concern this cell, nothing was
+// run.
 struct FixTrial {
   Trial trial;
   bool silent = false;
@@ -25,18 +26,18 @@ struct FixRequest {
   std::vector<std::size_t> fixes;  // empty: the cell without a fix; else one or two, rising
 };
 
-// As Evaluate: results in the batch's order, the same request again means another run, fewer results
-// than asked stop the attribution.
+// As Evaluate: results in the batch's order, the same request again means another run, fewer
+// results than asked stop the attribution.
 using EvaluateFixes = std::function<std::vector<FixTrial>(std::span<const FixRequest>)>;
 
 // Effect of one fix or pair on one cell.
 enum class FixEffect {
-  kResolves,         // a failing cell passes
-  kStaysPassing,     // a passing cell still passes
+  kResolves,      // a failing cell passes
+  kStaysPassing,  // a passing cell still passes
   kSameFailure,
   kFailsDifferently,
-  kTurnsSilent,      // the cell raised an error and now fails without one: worse than before
-  kBreaks,           // a passing cell fails
+  kTurnsSilent,  // the cell raised an error and now fails without one: worse than before
+  kBreaks,       // a passing cell fails
   kNotApplicable,
   kUnresolved,
 };
@@ -45,12 +46,12 @@ enum class FixEffect {
 enum class FixVerdict {
   kBreaksSomething,
   kTurnsErrorSilent,
-  kResolves,          // every failing cell that it applies to
+  kResolves,  // every failing cell that it applies to
   kResolvesSome,
   kFailsDifferently,  // resolves none and changes how at least one fails
   kNoEffect,
-  kNotApplicable,     // to none of the failing cells
-  kUnresolved,        // nothing could be judged
+  kNotApplicable,  // to none of the failing cells
+  kUnresolved,     // nothing could be judged
 };
 
 struct FixCellEffect {
@@ -79,11 +80,11 @@ struct FixResult {
   bool complete = true;
 };
 
-// Each cell is run without a fix first. A failing cell counts as resolved by a fix only where that fix
-// breaks no passing cell. Pairs are tried at the failing cells that remain, all of them, and those that
-// resolve one there are then run at all other cells. (fixes + 1 + pairs tried) * cells * repeats trials.
-// Throws UsageError for no fixes, no failing cells, or zero repeats or batch size, and when a cell does
-// not fail, or not pass, without a fix as its list says.
+// Each cell is run without a fix first. A failing cell counts as resolved by a fix only where that
+// fix breaks no passing cell. Pairs are tried at the failing cells that remain, all of them, and
+// those that resolve one there are then run at all other cells. (fixes + 1 + pairs tried) * cells *
+// repeats trials. Throws UsageError for no fixes, no failing cells, or zero repeats or batch size,
+// and when a cell does not fail, or not pass, without a fix as its list says.
 FixResult attribute_fixes(std::size_t num_fixes, const std::vector<Assignment>& failing_cells,
                           const std::vector<Assignment>& passing_cells, const FixOptions& options,
                           const EvaluateFixes& evaluate);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "isolate/tuple_table.hpp"
 
@@ -44,12 +45,14 @@ StrengthCoverage measure_coverage(const SearchState& state, int strength) {
     std::uint8_t mark = 0;
     if (counts.failures.empty()) {
       if (counts.passes >= passes_wanted) mark = kPassed;
-    } else if (std::all_of(counts.failures.begin(), counts.failures.end(), [&](const auto& failure) {
-                 return state.is_explained(entry.assignment, failure.first);
-               })) {
+    } else if (std::all_of(counts.failures.begin(), counts.failures.end(),
+                           [&](const auto& failure) {
+                             return state.is_explained(entry.assignment, failure.first);
+                           })) {
       mark = kFailedByKnown;
     }
-    if (mark != 0) table.for_each(entry.assignment, [&](std::size_t index) { seen[index] |= mark; });
+    if (mark != 0)
+      table.for_each(entry.assignment, [&](std::size_t index) { seen[index] |= mark; });
   }
   Nogoods clean = state.constraints;
   for (const Known& known : state.known) clean.add(known.settings);

@@ -1,7 +1,7 @@
-// Covering arrays: few rows that together contain every feasible t-way value combination. Greedy, one
-// row at a time (AETG: Cohen, Dalal, Fredman, Patton 1997), because the search must be able to change
-// the nogoods between two rows; constraints are honoured by an exact solver, as IPOG-C does (Yu et al.
-// 2013). Mixed numbers of values are fine.
+// Covering arrays: few rows that together contain every feasible t-way value combination. Greedy,
+// one row at a time (AETG: Cohen, Dalal, Fredman, Patton 1997), because the search must be able to
+// change the nogoods between two rows; constraints are honoured by an exact solver, as IPOG-C does
+// (Yu et al. 2013). Mixed numbers of values are fine.
 #pragma once
 
 #include <cstdint>
@@ -44,9 +44,9 @@ class CoveringArray {
   Nogoods nogoods_;
   SettingSet fixed_;
   std::vector<std::uint8_t> covered_;
-  std::vector<std::size_t> open_;                // may hold covered ones, dropped when met
-  std::vector<std::size_t> infeasible_;          // under the present nogoods
-  std::map<SettingSet, bool> feasible_cache_;    // key: the settings that nogoods mention
+  std::vector<std::size_t> open_;              // may hold covered ones, dropped when met
+  std::vector<std::size_t> infeasible_;        // under the present nogoods
+  std::map<SettingSet, bool> feasible_cache_;  // key: the settings that nogoods mention
 };
 
 // A whole covering array of the space's valid assignments.

@@ -22,7 +22,8 @@ std::vector<Indices> split(const Indices& whole, std::size_t num_parts) {
 
 Indices minus(const Indices& whole, const Indices& part) {
   Indices rest;
-  std::set_difference(whole.begin(), whole.end(), part.begin(), part.end(), std::back_inserter(rest));
+  std::set_difference(whole.begin(), whole.end(), part.begin(), part.end(),
+                      std::back_inserter(rest));
   return rest;
 }
 

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::size_t kMaxPartialAssignments = std::size_t{1} << 22;
 
-bool enumerate(const Nogoods& nogoods, const Domains& domains, Assignment& prefix, std::size_t limit,
-               std::vector<Assignment>& valid) {
+bool enumerate(const Nogoods& nogoods, const Domains& domains, Assignment& prefix,
+               std::size_t limit, std::vector<Assignment>& valid) {
   if (prefix.size() == domains.size()) {
     if (valid.size() == limit) return false;
     valid.push_back(prefix);
@@ -81,7 +81,8 @@ class PartialTable {
   }
   std::size_t cell(const SettingSet& set) const {
     std::size_t cell = size_ - 1;  // all digits "any"
-    for (const Setting& one : set) cell -= (bases_[one.which] - 1 - one.value) * strides_[one.which];
+    for (const Setting& one : set)
+      cell -= (bases_[one.which] - 1 - one.value) * strides_[one.which];
     return cell;
   }
   // The cell with one fixed digit let go.
@@ -156,9 +157,10 @@ bool others_are_masking(const std::vector<TableRow>& rows, const SettingSet& can
     const auto taken = accepted.find(*row.fingerprint);
     bool masked = false;
     if (taken != accepted.end()) {
-      masked = std::any_of(taken->second.begin(), taken->second.end(), [&](const SettingSet& other) {
-        return contains(row.assignment, other) && !is_subset(other, candidate);
-      });
+      masked =
+          std::any_of(taken->second.begin(), taken->second.end(), [&](const SettingSet& other) {
+            return contains(row.assignment, other) && !is_subset(other, candidate);
+          });
     }
     for (const SettingSet& other : strict.at(*row.fingerprint)) {
       if (masked) break;
@@ -193,7 +195,8 @@ std::vector<ExactCombination> minimal_combinations(const Space& space,
   }
   if (strict.empty()) return {};
   const PartialTable table(space, rows);
-  // Candidates by size; within a size no candidate is part of another, so their order does not matter.
+  // Candidates by size; within a size no candidate is part of another, so their order does not
+  // matter.
   std::map<std::size_t, std::set<std::pair<SettingSet, std::size_t>>> candidates;
   for (auto& [fingerprint, sets] : strict) {
     sets = strict_sets(table, fingerprint);

@@ -113,7 +113,8 @@ Assignment choose_passing(SearchState& state, const Assignment& failing, std::si
     if (counts.passes < state.passes_wanted() || !counts.failures.empty()) continue;
     const std::size_t distance = differences(entry.assignment, failing).size();
     if (distance >= nearest_distance) continue;
-    if (choose_path(state, entry.assignment, failing, nogoods).num_barred >= barred_from_off) continue;
+    if (choose_path(state, entry.assignment, failing, nogoods).num_barred >= barred_from_off)
+      continue;
     nearest = entry.assignment;
     nearest_distance = distance;
   }
@@ -178,8 +179,8 @@ void add_combination(SearchState& state, const Assignment& failing, std::size_t 
     const Assignment witness = with_settings(passing, *kept);
     if (state.presence(witness, fingerprint) != Presence::kFails) continue;
     state.run_until_resolved(witness, state.options.confirm_repeats);
-    // In the failing run another failure that comes and goes may have masked this one now and then; in the
-    // witness there is nothing else left.
+    // In the failing run another failure that comes and goes may have masked this one now and then;
+    // in the witness there is nothing else left.
     const RunCounts& counts = state.ledger.counts_of(witness);
     if (counts.failures_with(fingerprint) < counts.resolved()) state.mark_flaky(fingerprint);
     if (state.is_flaky(fingerprint) != is_flaky) continue;

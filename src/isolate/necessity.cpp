@@ -12,8 +12,8 @@ namespace {
 
 constexpr int kRandomContexts = 2;
 
-// A run with setting.value and one with `other`, equal in all other switches, both valid and free of the
-// listed combinations. The switches' constraints are rewritten for both values at once.
+// A run with setting.value and one with `other`, equal in all other switches, both valid and free
+// of the listed combinations. The switches' constraints are rewritten for both values at once.
 class PairFinder {
  public:
   PairFinder(const SearchState& state, std::size_t number, Setting setting, std::uint16_t other,
@@ -26,7 +26,8 @@ class PairFinder {
     for (const Constraint& constraint : state.space.constraints) add(constraint.all_of);
     for (std::size_t i = 0; i < state.known.size(); ++i) {
       if (i == number) continue;
-      if (avoid_other_fingerprints || state.known[i].fingerprint == state.known[number].fingerprint) {
+      if (avoid_other_fingerprints ||
+          state.known[i].fingerprint == state.known[number].fingerprint) {
         add(state.known[i].settings);
       }
     }
@@ -116,15 +117,16 @@ std::vector<PairRuns> candidate_pairs(SearchState& state, std::size_t number, Se
   return pairs;
 }
 
-// Whether a run without one setting, that fails with another fingerprint, shows that the rest alone is
-// not a combination. It does where it is the rest alone (all other switches off), or is not masked.
+// Whether a run without one setting, that fails with another fingerprint, shows that the rest alone
+// is not a combination. It does where it is the rest alone (all other switches off), or is not
+// masked.
 bool refutes_rest(SearchState& state, const Assignment& without, const SettingSet& rest) {
   return state.constraints.plainest(rest, state.off) == without ||
          !is_masked_from_outside(state, without, rest);
 }
 
-// The pair of runs that shows the setting to be necessary, if any; best one where the failure is gone
-// altogether.
+// The pair of runs that shows the setting to be necessary, if any; best one where the failure is
+// gone altogether.
 std::optional<PairRuns> find_necessity(SearchState& state, std::size_t number, Setting setting,
                                        std::vector<PairRuns> candidates) {
   const std::size_t fingerprint = state.known[number].fingerprint;
@@ -145,7 +147,8 @@ std::optional<PairRuns> find_necessity(SearchState& state, std::size_t number, S
   for (const PairRuns& pair : candidates) {
     const Presence without = state.presence(pair.without, fingerprint);
     if (without != Presence::kGone && without != Presence::kMasked) continue;
-    if (without == Presence::kMasked && (shown || !refutes_rest(state, pair.without, rest))) continue;
+    if (without == Presence::kMasked && (shown || !refutes_rest(state, pair.without, rest)))
+      continue;
     if (state.presence(pair.with, fingerprint) == Presence::kFails) {
       shown = pair;
     } else if (!shown) {

@@ -201,7 +201,8 @@ void validate(const Space& space) {
     for (const Setting& setting : constraint.all_of) {
       if (setting.which >= space.switches.size() ||
           setting.value >= space.switches[setting.which].values.size()) {
-        throw UsageError("constraint '" + constraint.text + "' names a setting that does not exist");
+        throw UsageError("constraint '" + constraint.text +
+                         "' names a setting that does not exist");
       }
     }
   }

@@ -1,6 +1,6 @@
-// Sets of settings that must not occur together (user constraints, known failing combinations), and an
-// exact solver that completes a partial assignment without any of them. Constraint propagation plus
-// backtracking over the switches that occur in a nogood; the others are free.
+// Sets of settings that must not occur together (user constraints, known failing combinations), and
+// an exact solver that completes a partial assignment without any of them. Constraint propagation
+// plus backtracking over the switches that occur in a nogood; the others are free.
 #pragma once
 
 #include <cstdint>
@@ -30,20 +30,22 @@ class Nogoods {
 
   // All values of all switches.
   Domains full_domains() const;
-  // Fixes the settings and removes values that can't be part of a solution as far as propagation sees;
-  // false when a contradiction shows. Does not prove that a solution exists (solvable() does).
+  // Fixes the settings and removes values that can't be part of a solution as far as propagation
+  // sees; false when a contradiction shows. Does not prove that a solution exists (solvable()
+  // does).
   bool assign(Domains& domains, std::span<const Setting> settings) const;
-  // Whether the domains still hold an assignment without nogoods. Exact; exponential in the number of
-  // mentioned switches in the worst case, a few microseconds for the sets of a search.
+  // Whether the domains still hold an assignment without nogoods. Exact; exponential in the number
+  // of mentioned switches in the worst case, a few microseconds for the sets of a search.
   bool solvable(const Domains& domains) const;
 
-  // A full assignment that has the fixed settings and violates nothing, or nullopt when there is none.
-  // Free switches take the value of `prefer` where that is possible.
-  std::optional<Assignment> complete(std::span<const Setting> fixed, const Assignment& prefer) const;
+  // A full assignment that has the fixed settings and violates nothing, or nullopt when there is
+  // none. Free switches take the value of `prefer` where that is possible.
+  std::optional<Assignment> complete(std::span<const Setting> fixed,
+                                     const Assignment& prefer) const;
 
-  // The assignment with the fixed settings that violates nothing and has the fewest other switches on;
-  // the lexicographically first of several. nullopt when there is none. Exponential only in the number
-  // of switches that nogoods force on.
+  // The assignment with the fixed settings that violates nothing and has the fewest other switches
+  // on; the lexicographically first of several. nullopt when there is none. Exponential only in the
+  // number of switches that nogoods force on.
   std::optional<Assignment> plainest(std::span<const Setting> fixed, const Assignment& off) const;
 
  private:
@@ -58,9 +60,9 @@ class Nogoods {
   std::vector<std::uint8_t> mentioned_;
 };
 
-// Throws UsageError for a space that can't be searched: no switches, a switch with less than two or more
-// than 64 values or with equal values, equal names, a constraint that is empty or names a setting that
-// does not exist, an all-off assignment that the constraints forbid.
+// Throws UsageError for a space that can't be searched: no switches, a switch with less than two or
+// more than 64 values or with equal values, equal names, a constraint that is empty or names a
+// setting that does not exist, an all-off assignment that the constraints forbid.
 void validate(const Space& space);
 
 }  // namespace culprit

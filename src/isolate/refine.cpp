@@ -38,7 +38,9 @@ void extend(SearchState& state, std::size_t number, const Assignment& refuting) 
     state.run_until_resolved(refuting, 2);
     state.run_until_resolved(witness, state.options.confirm_repeats + 1);
     if (state.is_flaky(fingerprint)) {
-      forget(state, number);  // built on runs that meant less than it seemed; its failing run is found again
+      forget(
+          state,
+          number);  // built on runs that meant less than it seemed; its failing run is found again
       return;
     }
   }
@@ -57,7 +59,8 @@ Nogoods nogoods_around(const SearchState& state, std::size_t number,
                        std::optional<std::size_t> allowed) {
   Nogoods nogoods = state.constraints;
   for (std::size_t i = 0; i < state.known.size(); ++i) {
-    if (i != number && i != allowed && !is_subset(state.known[i].settings, state.known[number].settings)) {
+    if (i != number && i != allowed &&
+        !is_subset(state.known[i].settings, state.known[number].settings)) {
       nogoods.add(state.known[i].settings);
     }
   }

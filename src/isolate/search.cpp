@@ -2,16 +2,14 @@
 #include "isolate/search.hpp"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include "base/error.hpp"
 #include "isolate/covering_array.hpp"
-#include "isolate/coverage.hpp"
 #include "isolate/exhaustive.hpp"
+#include "isolate/findings.hpp"
 #include "isolate/minimise.hpp"
 #include "isolate/necessity.hpp"
 #include "isolate/search_state.hpp"
@@ -19,9 +17,6 @@
 
 namespace culprit {
 namespace {
-
-constexpr std::size_t kListedSupport = 8;
-constexpr int kReportedStrengths = 3;
 
 void check(const SearchOptions& options) {
   if (options.strength < 1 || options.strength > kMaxStrength) {
@@ -33,7 +28,6 @@ void check(const SearchOptions& options) {
   if (options.confirm_repeats == 0) throw UsageError("confirm_repeats is 0, expected at least 1");
   repeats_to_trust_absence(options.failure_rate_floor);  // throws for a floor out of range
 }
-
 
 class Search {
  public:
@@ -56,10 +50,10 @@ class Search {
       measure_rates();
     } catch (const TrialLedger::Stopped& stopped) {
       result.exhaustive = false;
-      result.stopped = stopped.why == TrialLedger::Stop::kBudget ? SearchStop::kBudget
-                                                                 : SearchStop::kEvaluator;
+      result.stopped =
+          stopped.why == TrialLedger::Stop::kBudget ? SearchStop::kBudget : SearchStop::kEvaluator;
     }
-    report(result);
+    describe_findings(state_, result);
     return result;
   }
 
@@ -74,7 +68,8 @@ class Search {
                        state_.ledger.fingerprint(counts.failures.front().first) +
                        "), expected it to pass: it is the reference");
     }
-    if (counts.passes == 0) throw UsageError("the all-off run can't be judged, expected it to pass");
+    if (counts.passes == 0)
+      throw UsageError("the all-off run can't be judged, expected it to pass");
   }
 
   void check_first(SearchResult& result) {
@@ -140,7 +135,8 @@ class Search {
     const Assignment* best = nullptr;
     std::size_t best_distance = 0;
     for (const TableRow& row : table) {
-      if (row.fingerprint != exact.fingerprint || !contains(row.assignment, exact.settings)) continue;
+      if (row.fingerprint != exact.fingerprint || !contains(row.assignment, exact.settings))
+        continue;
       const std::size_t distance = differences(state_.off, row.assignment).size();
       if (best == nullptr || distance < best_distance) {
         best = &row.assignment;
@@ -190,7 +186,8 @@ class Search {
     return nogoods;
   }
 
-  // Runs rows until every tuple that can occur without a known combination was in a run that passed.
+  // Runs rows until every tuple that can occur without a known combination was in a run that
+  // passed.
   void cover(int strength) {
     std::optional<CoveringArray> rows;
     std::vector<bool> counted;
@@ -285,11 +282,13 @@ class Search {
         quiet = show_necessity(state_, i, Refinement::kAllowed);
       }
       explain_failures();
-      if (quiet && state_.version == version && drop_outdated() + state_.drop_redundant() == 0) return;
+      if (quiet && state_.version == version && drop_outdated() + state_.drop_redundant() == 0)
+        return;
     }
   }
 
-  // A combination found before its failure was known to come and go rests on single runs: find it again.
+  // A combination found before its failure was known to come and go rests on single runs: find it
+  // again.
   std::size_t drop_outdated() {
     const std::size_t dropped = std::erase_if(state_.known, [&](const Known& known) {
       return known.built_flaky != state_.is_flaky(known.fingerprint);
@@ -298,8 +297,8 @@ class Search {
     return dropped;
   }
 
-  // A fixed number of fresh runs: counts of a sequential test, or of runs chosen because they failed,
-  // would bias the rate.
+  // A fixed number of fresh runs: counts of a sequential test, or of runs chosen because they
+  // failed, would bias the rate.
   void measure_rates() {
     for (Known& known : state_.known) {
       if (!state_.is_flaky(known.fingerprint)) continue;
@@ -310,84 +309,6 @@ class Search {
           after.failures_with(known.fingerprint) - before.failures_with(known.fingerprint);
       known.fresh_rate.runs = after.resolved() - before.resolved();
     }
-  }
-
-  void report(SearchResult& result) {
-    for (const Known& known : state_.known) result.combinations.push_back(describe(known));
-    std::sort(result.combinations.begin(), result.combinations.end(),
-              [](const Combination& left, const Combination& right) {
-                if (left.settings.size() != right.settings.size()) {
-                  return left.settings.size() < right.settings.size();
-                }
-                return std::tie(left.settings, left.fingerprint) <
-                       std::tie(right.settings, right.fingerprint);
-              });
-    for (const auto& [assignment, fingerprint] : state_.unreproduced) {
-      if (state_.is_explained(assignment, fingerprint)) continue;
-      result.unreproduced.push_back(
-          {state_.ledger.fingerprint(fingerprint), state_.observe(assignment, fingerprint)});
-    }
-    report_unreduced(result);
-    const int strongest =
-        std::min(kReportedStrengths, static_cast<int>(state_.space.switches.size()));
-    for (int strength = 1; strength <= strongest; ++strength) {
-      result.coverage.push_back(measure_coverage(state_, strength));
-    }
-    result.trials = state_.ledger.num_trials();
-    for (const LedgerEntry& entry : state_.ledger.entries()) {
-      result.distinct_assignments += entry.counts.runs > 0 ? 1 : 0;
-    }
-    result.flaky = state_.repeats_passes();
-  }
-
-  // Failures that a stopped search had no trials left to reduce: one for each fingerprint, the plainest.
-  void report_unreduced(SearchResult& result) {
-    std::map<std::size_t, Observation> open;
-    const std::vector<LedgerEntry> entries = state_.ledger.entries();
-    for (const LedgerEntry& entry : entries) {
-      for (const auto& [fingerprint, count] : entry.counts.failures) {
-        if (state_.is_settled(entry.assignment, fingerprint)) continue;
-        const auto place = open.find(fingerprint);
-        if (place == open.end() ||
-            differences(state_.off, entry.assignment).size() <
-                differences(state_.off, place->second.assignment).size()) {
-          open[fingerprint] = state_.observe(entry.assignment, fingerprint);
-        }
-      }
-    }
-    for (auto& [fingerprint, seen] : open) {
-      result.unreduced.push_back({state_.ledger.fingerprint(fingerprint), std::move(seen)});
-    }
-  }
-
-  Combination describe(const Known& known) {
-    Combination combination;
-    combination.settings = known.settings;
-    combination.fingerprint = state_.ledger.fingerprint(known.fingerprint);
-    for (Necessity necessity : known.necessity) {
-      necessity.with = state_.observe(necessity.with.assignment, known.fingerprint);
-      necessity.without = state_.observe(necessity.without.assignment, known.fingerprint);
-      combination.necessity.push_back(std::move(necessity));
-    }
-    combination.support = list_support(state_, known, kListedSupport);
-    combination.flaky = state_.is_flaky(known.fingerprint);
-    combination.rate = known.fresh_rate;
-    if (combination.rate.runs == 0) {
-      for (const Observation& seen : list_support(state_, known, state_.ledger.entries().size())) {
-        combination.rate.failures += seen.failures;
-        combination.rate.runs += seen.runs - seen.unresolved;
-      }
-    }
-    combination.rate.interval = clopper_pearson(combination.rate.failures, combination.rate.runs);
-    combination.proven = known.necessary && known.supported && !known.stuck &&
-                         known.built_flaky == combination.flaky;
-    if (!combination.proven) {
-      combination.incomplete = known.stuck       ? "runs contradict each other"
-                               : known.necessary ? "support is incomplete"
-                               : known.supported ? "a setting is not shown to be necessary"
-                                                 : "support and necessity are incomplete";
-    }
-    return combination;
   }
 
   SearchState state_;

@@ -1,5 +1,5 @@
-// Stage isolate: a space of switches + an evaluator of trials -> every minimal failing combination, each
-// with a certificate that a reader can check, and an honest account of what was not looked at.
+// Stage isolate: a space of switches + an evaluator of trials -> every minimal failing combination,
+// each with a certificate that a reader can check, and an honest account of what was not looked at.
 // docs/isolation.md explains definitions, algorithm, guarantees and limits.
 #pragma once
 
@@ -21,7 +21,8 @@ struct SearchOptions {
   // A space with at most this many valid assignments is run completely.
   std::size_t exhaustive_limit = 256;
   std::size_t max_trials = 10'000;
-  // Most assignments asked for in one call of the evaluator; more run in parallel, and some are wasted.
+  // Most assignments asked for in one call of the evaluator; more run in parallel, and some are
+  // wasted.
   std::size_t batch_size = 1;
   // Repeat runs that pass from the start, not only once a failure came and went.
   bool flaky = false;
@@ -41,9 +42,9 @@ struct SearchOptions {
 struct Observation {
   Assignment assignment;
   std::size_t runs = 0;
-  std::size_t failures = 0;    // with the combination's fingerprint
-  std::size_t passes = 0;      // 0 failures of n runs means "not seen in n runs", no more
-  std::size_t different = 0;   // failures with another fingerprint
+  std::size_t failures = 0;   // with the combination's fingerprint
+  std::size_t passes = 0;     // 0 failures of n runs means "not seen in n runs", no more
+  std::size_t different = 0;  // failures with another fingerprint
   std::size_t unresolved = 0;
   std::string other_fingerprint;  // the most frequent one of `different`
 };
@@ -67,8 +68,9 @@ struct FailureRate {
 struct Combination {
   SettingSet settings;
   std::string fingerprint;
-  std::vector<Necessity> necessity;   // one for each setting
-  std::vector<Observation> support;   // contain all settings under different other switches, and fail
+  std::vector<Necessity> necessity;  // one for each setting
+  std::vector<Observation>
+      support;  // contain all settings under different other switches, and fail
   FailureRate rate;
   bool flaky = false;
   // Certificate complete: each setting necessary, support gathered up to the strength. When false,
@@ -87,9 +89,10 @@ struct SeenFailure {
 struct StrengthCoverage {
   int strength = 0;
   std::uint64_t total = 0;
-  std::uint64_t run = 0;      // in a run that passed, or it contains a reported combination and was run
+  std::uint64_t run = 0;  // in a run that passed, or it contains a reported combination and was run
   std::uint64_t invalid = 0;  // the constraints allow no run with it
-  std::uint64_t masked = 0;   // occurs only in runs that contain, and fail by, a reported combination
+  std::uint64_t masked =
+      0;  // occurs only in runs that contain, and fail by, a reported combination
   std::uint64_t left_out = 0;  // budget, unresolved runs, or a strength above the searched one
 };
 
@@ -97,8 +100,8 @@ enum class SearchStop { kComplete, kBudget, kEvaluator };
 
 struct SearchResult {
   std::vector<Combination> combinations;  // by size, then settings
-  std::vector<SeenFailure> unreproduced;   // did not come back at the floor's rate: not reduced
-  std::vector<SeenFailure> unreduced;      // found too late: the search was stopped before reducing it
+  std::vector<SeenFailure> unreproduced;  // did not come back at the floor's rate: not reduced
+  std::vector<SeenFailure> unreduced;  // found too late: the search was stopped before reducing it
   std::vector<StrengthCoverage> coverage;  // strengths 1 to 3, as far as there are switches
   std::size_t trials = 0;
   std::size_t distinct_assignments = 0;
@@ -111,10 +114,11 @@ struct SearchResult {
 // Finds all minimal failing combinations with up to options.strength switches (and larger ones by
 // chance; all of them when exhaustive). Deterministic: equal space, options and answers give equal
 // requests in equal order. The search's own work is well below 1 ms a trial at 40 switches.
-// Throws UsageError, before any other trial, for an invalid space or option and when the all-off run
-// fails, can't be judged, or (with options.flaky) fails in one of its repeats. Exceptions of the
-// evaluator pass through. When the budget ends or the evaluator returns fewer results than asked, the
-// result holds what was found so far; only combinations with a complete certificate are `proven`.
+// Throws UsageError, before any other trial, for an invalid space or option and when the all-off
+// run fails, can't be judged, or (with options.flaky) fails in one of its repeats. Exceptions of
+// the evaluator pass through. When the budget ends or the evaluator returns fewer results than
+// asked, the result holds what was found so far; only combinations with a complete certificate are
+// `proven`.
 SearchResult search(const Space& space, const SearchOptions& options, const Evaluate& evaluate);
 
 }  // namespace culprit

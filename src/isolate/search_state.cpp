@@ -77,7 +77,8 @@ Presence SearchState::presence(const Assignment& assignment, std::size_t fingerp
     }
     if (counts.unresolved > options.unresolved_retries + resolved) return Presence::kUnresolved;
     // More than one copy only where the test needs many runs anyway.
-    const std::size_t copies = is_flaky(fingerprint) ? std::max<std::size_t>(options.batch_size, 1) : 1;
+    const std::size_t copies =
+        is_flaky(fingerprint) ? std::max<std::size_t>(options.batch_size, 1) : 1;
     run_batched(std::vector<Assignment>(copies, assignment));
   }
 }
@@ -134,8 +135,8 @@ std::size_t SearchState::drop_redundant() {
   // The latest first: what it was found from may since be explained by a simpler one.
   for (std::size_t i = known.size(); i-- > 0;) {
     const Known& one = known[i];
-    const bool has_own_run =
-        std::any_of(ledger.entries().begin(), ledger.entries().end(), [&](const LedgerEntry& entry) {
+    const bool has_own_run = std::any_of(
+        ledger.entries().begin(), ledger.entries().end(), [&](const LedgerEntry& entry) {
           if (entry.counts.failures_with(one.fingerprint) == 0) return false;
           if (!contains(entry.assignment, one.settings)) return false;
           return std::none_of(known.begin(), known.end(), [&](const Known& other) {

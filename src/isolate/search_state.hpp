@@ -1,5 +1,5 @@
-// What the stages of a search share: the ledger, the combinations known so far, and the one place that
-// decides from the runs of an assignment whether a failure is there.
+// What the stages of a search share: the ledger, the combinations known so far, and the one place
+// that decides from the runs of an assignment whether a failure is there.
 #pragma once
 
 #include <cstddef>
@@ -33,8 +33,8 @@ struct Known {
   std::size_t fingerprint = 0;
   Assignment witness;  // contains the settings and fails
   std::vector<Necessity> necessity;
-  bool necessary = false;  // the certificate has a Necessity for each setting
-  bool supported = false;  // support gathered up to the strength
+  bool necessary = false;    // the certificate has a Necessity for each setting
+  bool supported = false;    // support gathered up to the strength
   bool built_flaky = false;  // whether its runs were repeated as those of a flaky failure
   FailureRate fresh_rate;    // of a fixed number of runs made for nothing else
   bool stuck = false;        // refining came back to an earlier form; reported as not proven
@@ -69,7 +69,8 @@ class SearchState {
   bool is_explained(const Assignment& assignment, std::size_t fingerprint) const;
   // The same, or the failure was given up as unreproduced: nothing more is to be done about it.
   bool is_settled(const Assignment& assignment, std::size_t fingerprint) const {
-    return is_explained(assignment, fingerprint) || unreproduced.count({assignment, fingerprint}) != 0;
+    return is_explained(assignment, fingerprint) ||
+           unreproduced.count({assignment, fingerprint}) != 0;
   }
   // Whether all failures seen of the assignment are settled.
   bool all_settled(const Assignment& assignment);
@@ -80,8 +81,8 @@ class SearchState {
   // Drops a known combination that contains another one of the same fingerprint.
   void drop_supersets();
 
-  // Drops known combinations without a failing run of their own: each of these contains another one of
-  // the same fingerprint. Returns how many.
+  // Drops known combinations without a failing run of their own: each of these contains another one
+  // of the same fingerprint. Returns how many.
   std::size_t drop_redundant();
 
   Observation observe(const Assignment& assignment, std::size_t fingerprint);
@@ -94,8 +95,8 @@ class SearchState {
   Random random;
   std::vector<Known> known;
   std::set<std::pair<Assignment, std::size_t>> unreproduced;
-  // Counts a form that some combination takes. False when it was taken too often: the runs contradict
-  // each other, and going on would not end.
+  // Counts a form that some combination takes. False when it was taken too often: the runs
+  // contradict each other, and going on would not end.
   bool try_form(const SettingSet& settings, std::size_t fingerprint);
 
   std::size_t version = 0;  // rises with every change of a known combination's settings

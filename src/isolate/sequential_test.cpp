@@ -11,7 +11,8 @@ namespace {
 
 void check_floor(double floor) {
   if (!(floor > 0.0 && floor < 1.0)) {
-    throw UsageError("failure rate floor " + std::to_string(floor) + ", expected above 0 and below 1");
+    throw UsageError("failure rate floor " + std::to_string(floor) +
+                     ", expected above 0 and below 1");
   }
 }
 
@@ -72,7 +73,8 @@ Interval clopper_pearson(std::size_t num_failures, std::size_t num_runs) {
   constexpr double kTail = 0.025;
   Interval interval;
   if (num_failures > 0) interval.low = rate_for_tail(num_failures, num_runs, kTail);
-  if (num_failures < num_runs) interval.high = rate_for_tail(num_failures + 1, num_runs, 1.0 - kTail);
+  if (num_failures < num_runs)
+    interval.high = rate_for_tail(num_failures + 1, num_runs, 1.0 - kTail);
   return interval;
 }
 

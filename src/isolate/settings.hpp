@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "isolate/space.hpp"
@@ -62,7 +63,8 @@ class Random {
   std::size_t below(std::size_t bound) { return static_cast<std::size_t>(next() % bound); }
   template <class Sequence>
   void shuffle(Sequence& sequence) {
-    for (std::size_t i = sequence.size(); i > 1; --i) std::swap(sequence[i - 1], sequence[below(i)]);
+    for (std::size_t i = sequence.size(); i > 1; --i)
+      std::swap(sequence[i - 1], sequence[below(i)]);
   }
 
  private:

@@ -83,8 +83,8 @@ class Shrinker {
       ++result_.num_trials;
       ++record.runs;
       record.last = trials.front();
-      const bool fails = record.last.status == Trial::Status::kFail &&
-                         record.last.fingerprint == fingerprint_;
+      const bool fails =
+          record.last.status == Trial::Status::kFail && record.last.fingerprint == fingerprint_;
       if (fails) known->second = Seen::kFails;
       if (fails) break;
       if (record.last.status != Trial::Status::kUnresolved) known->second = Seen::kGone;
@@ -103,7 +103,8 @@ class Shrinker {
                                                   const std::map<std::int64_t, bool>& skipped) {
     const std::int64_t middle = low + (high - low) / 2;
     for (std::int64_t away = 0; away < high - low; ++away) {
-      if (middle + away > low && middle + away < high && skipped.count(middle + away) == 0) return middle + away;
+      if (middle + away > low && middle + away < high && skipped.count(middle + away) == 0)
+        return middle + away;
       if (middle - away > low && skipped.count(middle - away) == 0) return middle - away;
     }
     return std::nullopt;
@@ -142,7 +143,8 @@ class Shrinker {
     for (bool moved = true; moved;) {
       const std::vector<std::int64_t> before = places_;
       for (std::size_t axis = 0; axis < places_.size(); ++axis) shrink_axis(axis);
-      // Bisection skips values; a lower neighbour that fails shows that the failure is not monotone.
+      // Bisection skips values; a lower neighbour that fails shows that the failure is not
+      // monotone.
       for (std::size_t axis = 0; axis < places_.size(); ++axis) {
         if (places_[axis] == 0) continue;
         std::vector<std::int64_t> lower = places_;

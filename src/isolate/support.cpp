@@ -53,9 +53,9 @@ class Gathering {
   // Looks at a run that contains the combination; false when it changes something.
   bool judge(const Assignment& assignment, Presence presence) {
     if (!state_.all_settled(assignment)) return false;
-    const bool is_refuting = presence == Presence::kGone ||
-                             (presence == Presence::kMasked &&
-                              !is_masked_from_outside(state_, assignment, settings_));
+    const bool is_refuting =
+        presence == Presence::kGone ||
+        (presence == Presence::kMasked && !is_masked_from_outside(state_, assignment, settings_));
     if (!is_refuting || !can_refine_) return true;
     extend(state_, number_, assignment);
     return state_.known.size() > number_ && state_.known[number_].stuck;
@@ -65,7 +65,8 @@ class Gathering {
   bool fails_by_another(const Assignment& assignment) const {
     for (std::size_t i = 0; i < state_.known.size(); ++i) {
       const Known& other = state_.known[i];
-      if (i != number_ && other.fingerprint == fingerprint_ && contains(assignment, other.settings)) {
+      if (i != number_ && other.fingerprint == fingerprint_ &&
+          contains(assignment, other.settings)) {
         return true;
       }
     }
@@ -180,8 +181,8 @@ std::vector<Observation> list_support(SearchState& state, const Known& known, st
   std::vector<Observation> support;
   std::vector<std::size_t> distance(found.size(), known.witness.size() + 1);
   while (support.size() < std::min(limit, found.size())) {
-    const auto next = static_cast<std::size_t>(
-        std::max_element(distance.begin(), distance.end()) - distance.begin());
+    const auto next = static_cast<std::size_t>(std::max_element(distance.begin(), distance.end()) -
+                                               distance.begin());
     support.push_back(state.observe(found[next], known.fingerprint));
     for (std::size_t i = 0; i < found.size(); ++i) {
       distance[i] = std::min(distance[i], differences(found[next], found[i]).size());

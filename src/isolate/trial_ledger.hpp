@@ -33,8 +33,8 @@ struct LedgerEntry {
 class TrialLedger {
  public:
   enum class Stop { kBudget, kEvaluator };
-  // Thrown by run() when no more trials can be had; what was run before it is recorded. Internal to the
-  // search, which turns it into SearchResult::stopped.
+  // Thrown by run() when no more trials can be had; what was run before it is recorded. Internal to
+  // the search, which turns it into SearchResult::stopped.
   struct Stopped {
     Stop why;
   };
@@ -45,7 +45,8 @@ class TrialLedger {
   // Runs each assignment once, in one batch. Throws Stopped.
   void run(std::span<const Assignment> assignments);
 
-  // The assignment's entry, made empty when it has none. References stay valid until the next new entry.
+  // The assignment's entry, made empty when it has none. References stay valid until the next new
+  // entry.
   std::size_t entry_of(const Assignment& assignment);
   LedgerEntry& entry(std::size_t number) { return entries_[number]; }
   const std::vector<LedgerEntry>& entries() const { return entries_; }

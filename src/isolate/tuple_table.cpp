@@ -31,7 +31,8 @@ TupleTable::TupleTable(const Space& space, int strength) : strength_(strength) {
     for (const std::size_t which : choice) product *= num_values_[which];
     offsets_.push_back(size_);
     size_ += product;
-    // Next choice in colexicographic order: raise the lowest place that can move, reset those below.
+    // Next choice in colexicographic order: raise the lowest place that can move, reset those
+    // below.
     for (std::size_t i = 0; i < choice.size(); ++i) {
       const std::size_t limit = i + 1 < choice.size() ? choice[i + 1] : num_switches;
       if (choice[i] + 1 < limit) {

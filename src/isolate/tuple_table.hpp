@@ -1,6 +1,7 @@
-// Numbers the t-way value combinations ("tuples") of a space: every choice of t switches, times every
-// choice of values for them. Switch choices are ranked in colexicographic order (combinatorial number
-// system), so an assignment's tuples are visited with a running rank and no lookups.
+// Numbers the t-way value combinations ("tuples") of a space: every choice of t switches, times
+// every choice of values for them. Switch choices are ranked in colexicographic order
+// (combinatorial number system), so an assignment's tuples are visited with a running rank and no
+// lookups.
 #pragma once
 
 #include <array>
@@ -29,13 +30,14 @@ class TupleTable {
     visit_below(assignment, assignment.size(), strength_, /*code=*/0, rank, visit);
   }
 
-  // How many tuples that consist of setting `added` and of settings of `chosen` (sorted by switch, without
-  // that switch) satisfy count(index). O(C(chosen, strength - 1)).
+  // How many tuples that consist of setting `added` and of settings of `chosen` (sorted by switch,
+  // without that switch) satisfy count(index). O(C(chosen, strength - 1)).
   template <class Count>
   std::size_t count_with(const SettingSet& chosen, Setting added, const Count& count) const {
     if (chosen.size() + 1 < static_cast<std::size_t>(strength_)) return 0;
     std::array<Setting, kMaxStrength> picked{};
-    return count_subsets(chosen, added, chosen.size(), strength_, /*added_used=*/false, picked, count);
+    return count_subsets(chosen, added, chosen.size(), strength_, /*added_used=*/false, picked,
+                         count);
   }
 
   // Index of a sorted tuple of `strength` settings.
@@ -78,7 +80,8 @@ class TupleTable {
     for (std::size_t i = end; i > 0; --i) {
       if (!added_used && chosen[i - 1].which < added.which) {
         picked[static_cast<std::size_t>(left) - 1] = added;
-        return total + count_subsets(chosen, added, i, left - 1, /*added_used=*/true, picked, count);
+        return total +
+               count_subsets(chosen, added, i, left - 1, /*added_used=*/true, picked, count);
       }
       if (left == 1 && !added_used) continue;  // the last place belongs to `added`
       picked[static_cast<std::size_t>(left) - 1] = chosen[i - 1];

@@ -43,7 +43,8 @@ FixVerdict verdict_of(const Rule& rule) {
 }
 
 TEST(AttributeFixesTest, ClassifiesEveryVerdict) {
-  EXPECT_EQ(verdict_of([](const Assignment&, const Fixes&) { return pass(); }), FixVerdict::kResolves);
+  EXPECT_EQ(verdict_of([](const Assignment&, const Fixes&) { return pass(); }),
+            FixVerdict::kResolves);
   EXPECT_EQ(verdict_of([](const Assignment& cell, const Fixes&) {
               return cell == kFailsB ? fail() : pass();
             }),
@@ -93,12 +94,15 @@ TEST(AttributeFixesTest, ResolvesAllCellsThatItAppliesTo) {
 
 TEST(AttributeFixesTest, NoPairsWhereOneFixSufficesForEachCell) {
   std::vector<FixRequest> requests;
-  const FixResult result = attribute_fixes(
-      2, {kFailsA, kFailsB}, {kPasses}, {},
-      evaluator([](const Assignment& cell, const Fixes& fixes) {
-        const bool resolves = cell == kPasses || (cell == kFailsA ? fixes[0] == 0 : fixes[0] == 1);
-        return resolves ? pass() : fail();
-      }, &requests));
+  const FixResult result =
+      attribute_fixes(2, {kFailsA, kFailsB}, {kPasses}, {},
+                      evaluator(
+                          [](const Assignment& cell, const Fixes& fixes) {
+                            const bool resolves = cell == kPasses ||
+                                                  (cell == kFailsA ? fixes[0] == 0 : fixes[0] == 1);
+                            return resolves ? pass() : fail();
+                          },
+                          &requests));
   EXPECT_TRUE(result.pairs.empty());
   EXPECT_TRUE(result.unresolved_cells.empty());
   EXPECT_EQ(requests.size(), 9U);  // three cells without and with each fix
@@ -108,41 +112,43 @@ TEST(AttributeFixesTest, NoPairsWhereOneFixSufficesForEachCell) {
 TEST(AttributeFixesTest, PairsOnlyWhereNoneSufficesAlone) {
   // A: fix 2 suffices. B: only 0 and 1 together.
   std::vector<FixRequest> requests;
-  const FixResult result = attribute_fixes(
-      3, {kFailsA, kFailsB}, {kPasses}, {},
-      evaluator([](const Assignment& cell, const Fixes& fixes) {
-        if (cell == kPasses) return pass();
-        if (cell == kFailsA) return fixes.back() == 2 ? pass() : fail();
-        return fixes == Fixes{0, 1} ? pass() : fail();
-      }, &requests));
+  const FixResult result = attribute_fixes(3, {kFailsA, kFailsB}, {kPasses}, {},
+                                           evaluator(
+                                               [](const Assignment& cell, const Fixes& fixes) {
+                                                 if (cell == kPasses) return pass();
+                                                 if (cell == kFailsA)
+                                                   return fixes.back() == 2 ? pass() : fail();
+                                                 return fixes == Fixes{0, 1} ? pass() : fail();
+                                               },
+                                               &requests));
   ASSERT_EQ(result.pairs.size(), 1U);
   EXPECT_EQ(result.pairs[0].fixes, (Fixes{0, 1}));
   EXPECT_EQ(result.pairs[0].verdict, FixVerdict::kResolvesSome);
   EXPECT_EQ(result.pairs[0].effects.size(), 3U);
   EXPECT_TRUE(result.unresolved_cells.empty());
-  const auto pairs_at_a = std::count_if(requests.begin(), requests.end(), [](const FixRequest& one) {
-    return one.fixes.size() == 2 && one.cell == kFailsA;
-  });
+  const auto pairs_at_a = std::count_if(
+      requests.begin(), requests.end(),
+      [](const FixRequest& one) { return one.fixes.size() == 2 && one.cell == kFailsA; });
   EXPECT_EQ(pairs_at_a, 1);  // only the pair that helped at B is run there
 }
 
 TEST(AttributeFixesTest, FixThatBreaksAPassingCellDoesNotSuffice) {
-  const FixResult result = attribute_fixes(2, {kFailsA}, {kPasses}, {},
-                                           evaluator([](const Assignment& cell, const Fixes& fixes) {
-                                             if (fixes.size() == 2) return pass();
-                                             if (fixes[0] == 1) return cell == kPasses ? pass() : fail();
-                                             return cell == kPasses ? fail() : pass();
-                                           }));
+  const FixResult result = attribute_fixes(
+      2, {kFailsA}, {kPasses}, {}, evaluator([](const Assignment& cell, const Fixes& fixes) {
+        if (fixes.size() == 2) return pass();
+        if (fixes[0] == 1) return cell == kPasses ? pass() : fail();
+        return cell == kPasses ? fail() : pass();
+      }));
   EXPECT_EQ(result.alone[0].verdict, FixVerdict::kBreaksSomething);
   ASSERT_EQ(result.pairs.size(), 1U);
   EXPECT_EQ(result.pairs[0].verdict, FixVerdict::kResolves);
 }
 
 TEST(AttributeFixesTest, CellsThatNothingResolvesAreListed) {
-  const FixResult result =
-      attribute_fixes(2, {kFailsA, kFailsB}, {}, {}, evaluator([](const Assignment& cell, const Fixes&) {
-                        return cell == kFailsA ? pass() : fail();
-                      }));
+  const FixResult result = attribute_fixes(2, {kFailsA, kFailsB}, {}, {},
+                                           evaluator([](const Assignment& cell, const Fixes&) {
+                                             return cell == kFailsA ? pass() : fail();
+                                           }));
   EXPECT_EQ(result.unresolved_cells, (std::vector<std::size_t>{1}));
 }
 
@@ -150,10 +156,10 @@ TEST(AttributeFixesTest, OneFailureAmongTheRepeatsCounts) {
   FixOptions options;
   options.repeats = 4;
   std::size_t num_requests = 0;
-  const FixResult result = attribute_fixes(1, {kFailsA}, {}, options,
-                                           evaluator([&](const Assignment&, const Fixes&) {
-                                             return ++num_requests == 3 ? fail() : pass();
-                                           }));
+  const FixResult result =
+      attribute_fixes(1, {kFailsA}, {}, options, evaluator([&](const Assignment&, const Fixes&) {
+                        return ++num_requests == 3 ? fail() : pass();
+                      }));
   EXPECT_EQ(num_requests, 4U);
   EXPECT_EQ(result.alone[0].verdict, FixVerdict::kNoEffect);
 }

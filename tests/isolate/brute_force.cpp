@@ -48,7 +48,8 @@ void for_each_set(const Space& space, const std::vector<TableRow>& rows,
     }
   }
   SettingSet set;
-  const std::function<void(std::size_t, const Bits&)> descend = [&](std::size_t which, const Bits& bits) {
+  const std::function<void(std::size_t, const Bits&)> descend = [&](std::size_t which,
+                                                                    const Bits& bits) {
     if (!any(bits)) return;
     if (which == having.size()) {
       visit(set, bits);
@@ -90,7 +91,8 @@ std::vector<Assignment> valid_assignments(const Space& space) {
                     [&](const Constraint& one) { return contains(assignment, one.all_of); });
     if (!forbidden) valid.push_back(assignment);
     std::size_t place = assignment.size();
-    while (place > 0 && assignment[place - 1] + std::size_t{1} == space.switches[place - 1].values.size()) {
+    while (place > 0 &&
+           assignment[place - 1] + std::size_t{1} == space.switches[place - 1].values.size()) {
       assignment[--place] = 0;
     }
     if (place == 0) return valid;
@@ -105,14 +107,16 @@ Table full_table(const Space& space, const std::vector<planted::Bug>& bugs) {
   const auto num_on = [&](const Assignment& assignment) {
     return differences(off_assignment(space), assignment).size();
   };
-  std::stable_sort(valid.begin(), valid.end(), [&](const Assignment& left, const Assignment& right) {
-    return num_on(left) < num_on(right);
-  });
+  std::stable_sort(valid.begin(), valid.end(),
+                   [&](const Assignment& left, const Assignment& right) {
+                     return num_on(left) < num_on(right);
+                   });
   for (const Assignment& assignment : valid) {
     const Trial trial = program.run(assignment);
     TableRow row{assignment, std::nullopt};
     if (trial.status == Trial::Status::kFail) {
-      auto place = std::find(table.fingerprints.begin(), table.fingerprints.end(), trial.fingerprint);
+      auto place =
+          std::find(table.fingerprints.begin(), table.fingerprints.end(), trial.fingerprint);
       row.fingerprint = static_cast<std::size_t>(place - table.fingerprints.begin());
       if (place == table.fingerprints.end()) table.fingerprints.push_back(trial.fingerprint);
     }
@@ -125,7 +129,8 @@ void add_constraints(Random& random, Space& space, std::size_t count) {
   while (space.constraints.size() < count) {
     const std::size_t size = std::min(space.switches.size(), 2 + random.below(2));
     Constraint constraint{planted::random_settings(random, space, size), "random"};
-    if (planted::has_on(space, constraint.all_of)) space.constraints.push_back(std::move(constraint));
+    if (planted::has_on(space, constraint.all_of))
+      space.constraints.push_back(std::move(constraint));
   }
 }
 
@@ -137,13 +142,15 @@ std::vector<planted::Bug> random_bugs(Random& random, const Space& space, std::s
     const std::size_t size = 1 + random.below(std::min(max_size, space.switches.size()));
     planted::Bug bug{planted::random_settings(random, space, size), "shared"};
     if (!planted::has_on(space, bug.settings)) continue;
-    if (random.below(3) != 0) bug.fingerprint = std::string("own").append(std::to_string(bugs.size()));
+    if (random.below(3) != 0)
+      bug.fingerprint = std::string("own").append(std::to_string(bugs.size()));
     bugs.push_back(std::move(bug));
   }
   return bugs;
 }
 
-std::set<SettingSet> prime_implicants(const Space& space, const Table& table, std::size_t fingerprint) {
+std::set<SettingSet> prime_implicants(const Space& space, const Table& table,
+                                      std::size_t fingerprint) {
   const Bits failing = failing_with(table.rows, fingerprint);
   std::set<SettingSet> implicants;
   for_each_set(space, table.rows, [&](const SettingSet& set, const Bits& rows) {
@@ -179,19 +186,19 @@ std::string definition_violations(const Space& space, const Table& table,
   }
   std::set<ExactCombination> fulfilling;
   for_each_set(space, table.rows, [&](const SettingSet& set, const Bits& bits) {
-    const auto plainest = table.rows[lowest(bits)].fingerprint;                      // condition 2
+    const auto plainest = table.rows[lowest(bits)].fingerprint;  // condition 2
     if (!plainest) return;
     const bool in_strict = std::any_of(prime[*plainest].begin(), prime[*plainest].end(),
                                        [&](const SettingSet& one) { return is_subset(set, one); });
     const bool is_strict = within(bits, failing[*plainest]);
-    if (!in_strict && !is_strict) return;                                            // condition 4
+    if (!in_strict && !is_strict) return;  // condition 4
     for (std::size_t row = 0; row < table.rows.size(); ++row) {
       if ((bits[row / 64] >> (row % 64) & 1U) == 0) continue;
-      if (!table.rows[row].fingerprint) return;                                      // condition 1
+      if (!table.rows[row].fingerprint) return;  // condition 1
       if (table.rows[row].fingerprint == plainest) continue;
       const bool masked = std::any_of(accounts[row].begin(), accounts[row].end(),
                                       [&](const SettingSet* one) { return !is_subset(*one, set); });
-      if (!masked) return;                                                           // condition 3
+      if (!masked) return;  // condition 3
     }
     fulfilling.insert({set, *plainest});
   });

@@ -8,9 +8,8 @@ namespace culprit {
 namespace {
 
 bool is_valid(const Space& space, const Assignment& assignment) {
-  return std::none_of(space.constraints.begin(), space.constraints.end(), [&](const Constraint& one) {
-    return contains(assignment, one.all_of);
-  });
+  return std::none_of(space.constraints.begin(), space.constraints.end(),
+                      [&](const Constraint& one) { return contains(assignment, one.all_of); });
 }
 
 }  // namespace
@@ -23,7 +22,8 @@ std::string certificate_violation(const Space& space, const Combination& combina
     return trial.status == Trial::Status::kFail && trial.fingerprint == combination.fingerprint;
   };
   if (!combination.proven) return "not proven: " + combination.incomplete;
-  if (combination.necessity.size() != combination.settings.size()) return "a setting lacks its pair";
+  if (combination.necessity.size() != combination.settings.size())
+    return "a setting lacks its pair";
   for (std::size_t i = 0; i < combination.settings.size(); ++i) {
     const Necessity& one = combination.necessity[i];
     const Assignment& with = one.with.assignment;
@@ -31,12 +31,14 @@ std::string certificate_violation(const Space& space, const Combination& combina
     if (one.setting != combination.settings[i]) return "pairs are not those of the settings";
     if (!is_valid(space, with) || !is_valid(space, without)) return "an invalid run";
     if (!contains(with, combination.settings)) return "the failing run lacks a setting";
-    if (contains(without, std::vector<Setting>{one.setting})) return "the changed run has the setting";
+    if (contains(without, std::vector<Setting>{one.setting}))
+      return "the changed run has the setting";
     if (!contains(without, without_switch(combination.settings, one.setting.which))) {
       return "the changed run lacks another setting";
     }
     if (one.alone && differences(with, without).size() != 1) return "more than one switch differs";
-    if (!fails(with) || one.with.failures == 0 || one.with.passes != 0) return "with: does not fail";
+    if (!fails(with) || one.with.failures == 0 || one.with.passes != 0)
+      return "with: does not fail";
     if (fails(without) || one.without.failures != 0 || one.without.runs == 0) {
       return "without: still fails";
     }

@@ -1,4 +1,5 @@
-// Re-checks a reported combination's certificate by running the program again; uses nothing of the search.
+// Re-checks a reported combination's certificate by running the program again; uses nothing of the
+// search.
 #pragma once
 
 #include <string>

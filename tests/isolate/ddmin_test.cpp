@@ -22,7 +22,8 @@ SubsetTest needs(const Indices& needed, std::size_t* num_tests = nullptr) {
 }
 
 TEST(DdminTest, FindsKnownMinimalSets) {
-  const std::vector<Indices> sets = {{0}, {7}, {15}, {0, 15}, {3, 4}, {2, 7, 11}, {0, 1, 2, 3, 4, 5, 6, 7}};
+  const std::vector<Indices> sets = {
+      {0}, {7}, {15}, {0, 15}, {3, 4}, {2, 7, 11}, {0, 1, 2, 3, 4, 5, 6, 7}};
   for (const Indices& set : sets) EXPECT_EQ(ddmin(16, needs(set)), set);
 }
 

@@ -1,4 +1,5 @@
-// minimal_combinations against a brute force that reads the definition literally, on random programs.
+// minimal_combinations against a brute force that reads the definition literally, on random
+// programs.
 #include "isolate/exhaustive.hpp"
 
 #include <gtest/gtest.h>
@@ -87,8 +88,9 @@ TEST(ExhaustiveTest, MatchesDefinitionAtTwelveSwitches) {
 TEST(ExhaustiveTest, FindsWhatWasPlantedBehindMasks) {
   const Space space = planted::two_valued(6);
   // {1, 2} strikes first and hides {0} and {1, 3}.
-  const std::vector<Bug> bugs = {
-      {set_of({{1, 0}, {2, 0}}), "first"}, {set_of({{0, 0}}), "second"}, {set_of({{1, 0}, {3, 0}}), "third"}};
+  const std::vector<Bug> bugs = {{set_of({{1, 0}, {2, 0}}), "first"},
+                                 {set_of({{0, 0}}), "second"},
+                                 {set_of({{1, 0}, {3, 0}}), "third"}};
   std::set<SettingSet> found;
   for (const ExactCombination& one : exact_of(space, bugs)) found.insert(one.settings);
   EXPECT_EQ(found, (std::set<SettingSet>{bugs[0].settings, bugs[1].settings, bugs[2].settings}));
@@ -96,7 +98,8 @@ TEST(ExhaustiveTest, FindsWhatWasPlantedBehindMasks) {
 
 TEST(ExhaustiveTest, KeepsAFailureInsideAnotherOneAsSecondFinding) {
   const Space space = planted::two_valued(4);
-  const std::vector<Bug> bugs = {{set_of({{0, 0}, {1, 0}, {2, 0}}), "narrow"}, {set_of({{0, 0}}), "wide"}};
+  const std::vector<Bug> bugs = {{set_of({{0, 0}, {1, 0}, {2, 0}}), "narrow"},
+                                 {set_of({{0, 0}}), "wide"}};
   const std::vector<ExactCombination> found = exact_of(space, bugs);
   ASSERT_EQ(found.size(), 2U);
   EXPECT_EQ(found[0].settings, bugs[1].settings);
@@ -106,7 +109,8 @@ TEST(ExhaustiveTest, KeepsAFailureInsideAnotherOneAsSecondFinding) {
 
 TEST(ExhaustiveTest, SwitchThatMustBeOffBelongsToTheSet) {
   const Space space = planted::two_valued(3);
-  const std::vector<ExactCombination> found = exact_of(space, {{set_of({{0, 0}, {2, 1}}), "inverted"}});
+  const std::vector<ExactCombination> found =
+      exact_of(space, {{set_of({{0, 0}, {2, 1}}), "inverted"}});
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].settings, set_of({{0, 0}, {2, 1}}));
 }

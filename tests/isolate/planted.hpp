@@ -1,5 +1,5 @@
-// Programs with known bugs for the tests and benchmarks of isolation: which settings fail, with which
-// fingerprint, how often, and which of two bugs shows first.
+// Programs with known bugs for the tests and benchmarks of isolation: which settings fail, with
+// which fingerprint, how often, and which of two bugs shows first.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,8 @@ class Program {
     ++num_runs_;
     for (const Bug& bug : bugs_) {
       if (!contains(assignment, bug.settings)) continue;
-      if (bug.rate < 1.0 && static_cast<double>(noise_.next() >> 11) * 0x1p-53 >= bug.rate) continue;
+      if (bug.rate < 1.0 && static_cast<double>(noise_.next() >> 11) * 0x1p-53 >= bug.rate)
+        continue;
       return {Trial::Status::kFail, bug.fingerprint};
     }
     return {Trial::Status::kPass, ""};
@@ -101,8 +102,9 @@ inline bool has_on(const Space& space, const SettingSet& settings) {
   });
 }
 
-// The case: 40 two-valued switches; one 1-way, two 2-way, one 3-way and one inverted 2-way bug
-// on switches of their own, striking in random order. flaky_bug (0 to 4) fails only at flaky_rate.
+// The case: 40 two-valued switches; one 1-way, two 2-way, one 3-way and one inverted 2-way
+// bug on switches of their own, striking in random order. flaky_bug (0 to 4) fails only at
+// flaky_rate.
 inline std::vector<Bug> five_bugs(Random& random, int flaky_bug = -1, double flaky_rate = 0.3) {
   std::vector<std::uint16_t> order(40);
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::uint16_t>(i);

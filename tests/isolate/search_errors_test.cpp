@@ -104,7 +104,8 @@ TEST(SearchErrorsTest, BudgetIsNeverExceededAndWhatIsProvenHolds) {
         });
     EXPECT_EQ(saw_failure, !result.combinations.empty() || !result.unreduced.empty());
     for (const StrengthCoverage& coverage : result.coverage) {
-      EXPECT_EQ(coverage.run + coverage.invalid + coverage.masked + coverage.left_out, coverage.total);
+      EXPECT_EQ(coverage.run + coverage.invalid + coverage.masked + coverage.left_out,
+                coverage.total);
     }
     if (budget < 20) {
       EXPECT_GT(result.coverage[2].left_out, 0U);

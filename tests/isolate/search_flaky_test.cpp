@@ -97,7 +97,8 @@ TEST(SearchFlakyTest, FailureBelowTheFloorIsReportedButNotReduced) {
     for (const Assignment& assignment : batch) {
       const bool fails = !shown && assignment[2] == 0;
       shown = shown || fails;
-      trials.push_back(fails ? Trial{Trial::Status::kFail, "once"} : Trial{Trial::Status::kPass, ""});
+      trials.push_back(fails ? Trial{Trial::Status::kFail, "once"}
+                             : Trial{Trial::Status::kPass, ""});
     }
     return trials;
   });
@@ -121,14 +122,17 @@ TEST(SearchFlakyTest, ReductionThatLowersTheRateBelowTheFloorIsRefused) {
       for (const Assignment& assignment : batch) {
         const double rate = assignment[0] != 0 ? 0.0 : assignment[1] != 0 ? 0.03 : 0.6;
         const bool fails = static_cast<double>(noise.next() >> 11) * 0x1p-53 < rate;
-        trials.push_back(fails ? Trial{Trial::Status::kFail, "race"} : Trial{Trial::Status::kPass, ""});
+        trials.push_back(fails ? Trial{Trial::Status::kFail, "race"}
+                               : Trial{Trial::Status::kPass, ""});
       }
       return trials;
     });
-    const bool keeps_both = std::any_of(
-        result.combinations.begin(), result.combinations.end(),
-        [](const Combination& one) { return one.settings == SettingSet{{0, 0}, {1, 0}}; });
-    for (const Combination& one : result.combinations) EXPECT_NE(one.settings, (SettingSet{{0, 0}}));
+    const bool keeps_both = std::any_of(result.combinations.begin(), result.combinations.end(),
+                                        [](const Combination& one) {
+                                          return one.settings == SettingSet{{0, 0}, {1, 0}};
+                                        });
+    for (const Combination& one : result.combinations)
+      EXPECT_NE(one.settings, (SettingSet{{0, 0}}));
     num_right += keeps_both ? 1 : 0;
   }
   EXPECT_GE(num_right, 9U);

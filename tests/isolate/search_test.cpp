@@ -1,4 +1,5 @@
-// The search on random programs, complete and sampled, against brute force; certificates re-checked.
+// The search on random programs, complete and sampled, against brute force; certificates
+// re-checked.
 #include "isolate/search.hpp"
 
 #include <gtest/gtest.h>
@@ -120,7 +121,9 @@ TEST_P(SampledSearchTest, IsSoundAndCompleteUpToItsStrength) {
   std::size_t num_found = 0;
   for (std::uint64_t round = 0; round < one_case.rounds; ++round) {
     Space space = planted::random_space(
-        random, one_case.least_switches + random.below(one_case.most_switches - one_case.least_switches + 1),
+        random,
+        one_case.least_switches +
+            random.below(one_case.most_switches - one_case.least_switches + 1),
         one_case.max_values);
     brute::add_constraints(random, space, random.below(one_case.max_constraints + 1));
     SearchOptions options;

@@ -9,7 +9,8 @@
 namespace culprit {
 namespace {
 
-// Share of 4000 simulated tests of a run with the given rate that end in kKeeps, and their mean length.
+// Share of 4000 simulated tests of a run with the given rate that end in kKeeps, and their mean
+// length.
 std::pair<double, double> simulate(double rate, double floor) {
   constexpr int kTests = 4000;
   Random random(8);
@@ -48,9 +49,7 @@ TEST(SequentialTestTest, RepeatsOnlyAsNeeded) {
   EXPECT_LT(simulate(1.0, 0.2).second, 2.01);
 }
 
-TEST(SequentialTestTest, EndsBetweenTheTwoRates) {
-  EXPECT_LE(simulate(0.07, 0.2).second, 93);
-}
+TEST(SequentialTestTest, EndsBetweenTheTwoRates) { EXPECT_LE(simulate(0.07, 0.2).second, 93); }
 
 TEST(SequentialTestTest, AbsenceIsTrustedAfterEnoughRepeats) {
   EXPECT_EQ(repeats_to_trust_absence(0.2), 14U);

@@ -34,9 +34,12 @@ std::vector<SizeAxis> axes() {
 TEST(ShrinkSizesTest, ReachesTheSmallestSizesThatFail) {
   std::size_t num_runs = 0;
   const ShrinkResult result =
-      shrink_sizes(axes(), "bug", {}, evaluator([](const Sizes& sizes) {
-                     return sizes[0] >= 2 && sizes[1] >= 5 && sizes[2] >= 16 ? fail() : pass();
-                   }, &num_runs));
+      shrink_sizes(axes(), "bug", {},
+                   evaluator(
+                       [](const Sizes& sizes) {
+                         return sizes[0] >= 2 && sizes[1] >= 5 && sizes[2] >= 16 ? fail() : pass();
+                       },
+                       &num_runs));
   EXPECT_EQ(result.sizes, (Sizes{2, 5, 16}));
   EXPECT_EQ(result.is_smallest, (std::vector<bool>{true, true, true}));
   EXPECT_TRUE(result.complete);
@@ -59,7 +62,8 @@ TEST(ShrinkSizesTest, MatchesBruteForceOnRandomMonotoneFailures) {
     std::vector<SizeAxis> some;
     for (int axis = 0; axis < 3; ++axis) {
       const auto current = static_cast<std::int64_t>(1 + random.below(40));
-      least.push_back(static_cast<std::int64_t>(1 + random.below(static_cast<std::size_t>(current))));
+      least.push_back(
+          static_cast<std::int64_t>(1 + random.below(static_cast<std::size_t>(current))));
       some.push_back({"axis", current, 1, {}});
     }
     const ShrinkResult result = shrink_sizes(some, "bug", {}, evaluator([&](const Sizes& sizes) {
@@ -75,10 +79,11 @@ TEST(ShrinkSizesTest, MatchesBruteForceOnRandomMonotoneFailures) {
 TEST(ShrinkSizesTest, CoupledAxesMoveInFurtherRounds) {
   // pp may only drop once there are at most 4 micro-batches.
   const std::vector<SizeAxis> coupled = {{"pp", 8, 1, {}}, {"micro-batches", 16, 1, {}}};
-  const ShrinkResult result = shrink_sizes(coupled, "bug", {}, evaluator([](const Sizes& sizes) {
-                                             if (sizes[1] > 4 && sizes[0] < 8) return pass();
-                                             return sizes[1] >= 3 && sizes[0] >= 2 ? fail() : pass();
-                                           }));
+  const ShrinkResult result =
+      shrink_sizes(coupled, "bug", {}, evaluator([](const Sizes& sizes) {
+                     if (sizes[1] > 4 && sizes[0] < 8) return pass();
+                     return sizes[1] >= 3 && sizes[0] >= 2 ? fail() : pass();
+                   }));
   EXPECT_EQ(result.sizes, (Sizes{2, 3}));
 }
 
@@ -117,9 +122,11 @@ TEST(ShrinkSizesTest, FlakyFailureIsRepeated) {
   ShrinkOptions options;
   options.repeats = 3;
   const std::vector<SizeAxis> one = {{"tp", 8, 1, {}}};
-  const ShrinkResult result = shrink_sizes(one, "bug", options, evaluator([&](const Sizes& sizes) {
-                                             return sizes[0] >= 4 && num_runs % 3 == 0 ? fail() : pass();
-                                           }, &num_runs));
+  const ShrinkResult result = shrink_sizes(
+      one, "bug", options,
+      evaluator(
+          [&](const Sizes& sizes) { return sizes[0] >= 4 && num_runs % 3 == 0 ? fail() : pass(); },
+          &num_runs));
   EXPECT_EQ(result.sizes, (Sizes{4}));
 }
 
@@ -127,9 +134,9 @@ TEST(ShrinkSizesTest, BudgetReturnsTheSmallestSoFar) {
   ShrinkOptions options;
   options.max_trials = 3;
   const std::vector<SizeAxis> one = {{"tp", 1000, 1, {}}};
-  const ShrinkResult result = shrink_sizes(one, "bug", options, evaluator([](const Sizes& sizes) {
-                                             return sizes[0] >= 100 ? fail() : pass();
-                                           }));
+  const ShrinkResult result =
+      shrink_sizes(one, "bug", options,
+                   evaluator([](const Sizes& sizes) { return sizes[0] >= 100 ? fail() : pass(); }));
   EXPECT_FALSE(result.complete);
   EXPECT_EQ(result.num_trials, 3U);
   EXPECT_EQ(result.sizes, (Sizes{500}));
