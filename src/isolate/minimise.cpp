@@ -178,11 +178,7 @@ void add_combination(SearchState& state, const Assignment& failing, std::size_t 
     if (!kept || kept->empty()) continue;
     const Assignment witness = with_settings(passing, *kept);
     if (state.presence(witness, fingerprint) != Presence::kFails) continue;
-    state.run_until_resolved(witness, state.options.confirm_repeats);
-    // In the failing run another failure that comes and goes may have masked this one now and then;
-    // in the witness there is nothing else left.
-    const RunCounts& counts = state.ledger.counts_of(witness);
-    if (counts.failures_with(fingerprint) < counts.resolved()) state.mark_flaky(fingerprint);
+    state.look_again(witness, state.options.confirm_repeats);
     if (state.is_flaky(fingerprint) != is_flaky) continue;
     if (!state.try_form(*kept, fingerprint)) break;
     Known known;

@@ -35,8 +35,10 @@ void extend(SearchState& state, std::size_t number, const Assignment& refuting) 
   const Assignment witness = state.known[number].witness;
   if (!state.is_flaky(fingerprint)) {
     // A contradiction is as likely a failure that comes and goes as a missing setting: look twice.
-    state.run_until_resolved(refuting, 2);
-    state.run_until_resolved(witness, state.options.confirm_repeats + 1);
+    const std::size_t count = state.options.confirm_repeats + 1;
+    const bool passes = state.ledger.counts_of(refuting).passes > 0;
+    state.look_again(refuting, passes ? 2 : count);
+    state.look_again(witness, count);
     if (state.is_flaky(fingerprint)) {
       forget(
           state,

@@ -6,7 +6,7 @@
 namespace culprit {
 namespace {
 
-// A run that failed this often with other fingerprints, and never passed, masks the one asked for.
+// A run that failed this often with other, steady fingerprints masks the one asked for.
 constexpr std::size_t kMaskedRuns = 3;
 
 // Coming back to a form is fine a few times, as the runs made meanwhile are new evidence.
@@ -22,6 +22,13 @@ void SearchState::note_flakiness(const Assignment& assignment) {
   const RunCounts& counts = ledger.counts_of(assignment);
   if (counts.passes == 0) return;
   for (const auto& [fingerprint, count] : counts.failures) flaky_.insert(fingerprint);
+}
+
+void SearchState::look_again(const Assignment& assignment, std::size_t count) {
+  run_until_resolved(assignment, count);
+  const RunCounts& counts = ledger.counts_of(assignment);
+  if (counts.failures.size() + (counts.passes > 0 ? 1 : 0) < 2) return;
+  for (const auto& [fingerprint, times] : counts.failures) flaky_.insert(fingerprint);
 }
 
 void SearchState::run_batched(const std::vector<Assignment>& assignments) {
@@ -65,7 +72,11 @@ Presence SearchState::presence(const Assignment& assignment, std::size_t fingerp
       return counts.passes > 0 ? Presence::kGone : Presence::kMasked;
     }
     if (resolved > 0) {
-      if (failures == 0 && counts.passes == 0 && resolved >= kMaskedRuns) return Presence::kMasked;
+      const bool is_masked_steadily =
+          failures == 0 && counts.passes == 0 && resolved >= kMaskedRuns &&
+          std::none_of(counts.failures.begin(), counts.failures.end(),
+                       [&](const auto& failure) { return is_flaky(failure.first); });
+      if (is_masked_steadily) return Presence::kMasked;
       switch (decide_rate(failures, resolved, options.failure_rate_floor)) {
         case RateDecision::kKeeps:
           return Presence::kFails;

@@ -59,7 +59,10 @@ class SearchState {
 
   // Whether the fingerprint came and went on one assignment.
   bool is_flaky(std::size_t fingerprint) const { return flaky_.count(fingerprint) != 0; }
-  void mark_flaky(std::size_t fingerprint) { flaky_.insert(fingerprint); }
+  // Runs a minimal or contradicting assignment `count` times; where it comes to several things, all
+  // the fingerprints it shows are flaky. Elsewhere several fingerprints may only mean that one
+  // which comes and goes masks a steady one.
+  void look_again(const Assignment& assignment, std::size_t count);
   // Passing runs are repeated from now on.
   bool repeats_passes() const { return options.flaky || !flaky_.empty(); }
   // Passes after which a covering row counts as passed.

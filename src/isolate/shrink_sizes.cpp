@@ -143,14 +143,6 @@ class Shrinker {
     for (bool moved = true; moved;) {
       const std::vector<std::int64_t> before = places_;
       for (std::size_t axis = 0; axis < places_.size(); ++axis) shrink_axis(axis);
-      // Bisection skips values; a lower neighbour that fails shows that the failure is not
-      // monotone.
-      for (std::size_t axis = 0; axis < places_.size(); ++axis) {
-        if (places_[axis] == 0) continue;
-        std::vector<std::int64_t> lower = places_;
-        --lower[axis];
-        if (test(lower) == Seen::kFails) take(lower);
-      }
       moved = places_ != before;
     }
     for (std::size_t axis = 0; axis < places_.size(); ++axis) {

@@ -88,6 +88,37 @@ TEST(SearchFlakyTest, PassesAreRepeatedOnceAFailureCameAndWent) {
   EXPECT_GT(repeated, 10);
 }
 
+TEST(SearchFlakyTest, FailureThatAlternatesWithAnotherIsFlakyThoughNothingPasses) {
+  const Space space = planted::two_valued(20);
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Program program({{{{5, 0}}, "sometimes", 0.5}, {{{5, 0}}, "else"}}, seed);
+    SearchOptions options;
+    options.seed = seed;
+    const SearchResult result = search(space, options, program.evaluator());
+    EXPECT_EQ(result.stopped, SearchStop::kComplete);
+    ASSERT_EQ(result.combinations.size(), 2U) << "seed " << seed;
+    for (const Combination& one : result.combinations) {
+      EXPECT_EQ(one.settings, (SettingSet{{5, 0}}));
+      EXPECT_TRUE(one.flaky);
+      EXPECT_TRUE(one.proven) << one.incomplete;
+    }
+  }
+}
+
+TEST(SearchFlakyTest, ContradictionIsLookedAtTwiceBeforeASettingIsAdded) {
+  // Often enough this failure shows in all runs made to confirm it, and passes in a later one.
+  const Space space = planted::two_valued(20);
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    Program program({{{{5, 0}}, "mostly", 0.8}}, seed);
+    SearchOptions options;
+    options.seed = seed;
+    const SearchResult result = search(space, options, program.evaluator());
+    ASSERT_EQ(result.combinations.size(), 1U) << "seed " << seed;
+    EXPECT_EQ(result.combinations[0].settings, (SettingSet{{5, 0}})) << "seed " << seed;
+    EXPECT_TRUE(result.combinations[0].flaky) << "seed " << seed;
+  }
+}
+
 TEST(SearchFlakyTest, FailureBelowTheFloorIsReportedButNotReduced) {
   // Shows once, in the first run that has the setting, and never again.
   const Space space = planted::two_valued(16);

@@ -296,6 +296,47 @@ TEST(SearchTest, CoverageCountsInvalidAndMaskedTuples) {
   EXPECT_EQ(result.coverage[2].run + result.coverage[2].masked, 220U * 8U - 20U);
 }
 
+TEST(SearchTest, CoverageCountsWhatOnlyOccursInFailingRunsAsMasked) {
+  // 3 on requires 0 on, which always fails: nothing can be said about 3 on.
+  Space space = planted::two_valued(12);
+  space.constraints.push_back({{{3, 0}, {0, 1}}, "3 requires 0"});
+  Program program({{{{0, 0}}, "always"}});
+  SearchOptions options;
+  options.exhaustive_limit = 1;
+  const SearchResult result = run(space, program, options);
+  EXPECT_EQ(result.coverage[0].masked, 1U);
+  EXPECT_EQ(result.coverage[0].run, 23U);
+  EXPECT_EQ(result.coverage[1].invalid, 1U);
+  EXPECT_EQ(result.coverage[1].masked, 2U * 10U);  // 3 on with each value of the ten others
+  EXPECT_EQ(result.coverage[1].left_out, 0U);
+}
+
+// Programs whose combinations, found too general, hide the runs that refute each other.
+TEST(SearchTest, CombinationsThatAreTooGeneralDoNotShieldEachOther) {
+  const std::vector<std::vector<Bug>> programs = {
+      {{{{0, 0}, {3, 0}, {6, 1}}, "a"},
+       {{{0, 1}, {6, 0}}, "b"},
+       {{{3, 1}, {4, 0}, {6, 1}}, "c"},
+       {{{4, 1}, {6, 0}}, "b"}},
+      {{{{0, 0}, {1, 0}, {2, 0}}, "a"},
+       {{{0, 1}, {3, 0}, {5, 0}}, "b"},
+       {{{3, 0}, {5, 1}}, "c"},
+       {{{3, 1}, {5, 0}}, "d"}},
+      {{{{0, 1}, {3, 0}, {6, 0}}, "a"}, {{{2, 0}, {3, 0}}, "a"}, {{{5, 0}}, "a"}},
+  };
+  for (std::size_t number = 0; number < programs.size(); ++number) {
+    for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+      const Space space = planted::two_valued(7 + seed % 2);
+      Program program(programs[number]);
+      SearchOptions options;
+      options.seed = seed;
+      options.exhaustive_limit = 1;
+      EXPECT_EQ(found_in(run(space, program, options)), planted_in(programs[number]))
+          << "program " << number << " seed " << seed;
+    }
+  }
+}
+
 TEST(SearchTest, StrongerArraysFindLargerInteractions) {
   const Space space = planted::two_valued(14);
   const Bug bug{{{0, 0}, {3, 0}, {7, 1}, {9, 0}}, "four-way"};
