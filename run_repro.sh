@@ -66,7 +66,7 @@ build_culprit() {
   local marker=$build/.started
   touch "$marker"
   rm -f "$build/.complete"
-  if ! { cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCULPRIT_BUILD_TESTS=OFF && cmake --build "$build"; } >"$build/build.log" 2>&1; then
+  if ! { cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCULPRIT_BUILD_TESTS=OFF && cmake --build "$build" --target culprit_programs; } >"$build/build.log" 2>&1; then
     grep -E -m 10 'error|Error|not found' "$build/build.log" >&2 || tail -n 20 "$build/build.log" >&2
     fail "the build failed; the whole log is $build/build.log"
   fi
