@@ -15,7 +15,7 @@ namespace culprit {
 // What a cell came to under some fixes. `silent`: the failure raises nothing (a wrong number, not
 // an error); only for kFail. `applicable` false: the fix does not concern this cell, nothing was
 // run.
-struct FixTrial {
+struct FixObservation {
   Trial trial;
   bool silent = false;
   bool applicable = true;
@@ -28,7 +28,7 @@ struct FixRequest {
 
 // As Evaluate: results in the batch's order, the same request again means another run, fewer
 // results than asked stop the attribution.
-using EvaluateFixes = std::function<std::vector<FixTrial>(std::span<const FixRequest>)>;
+using EvaluateFixes = std::function<std::vector<FixObservation>(std::span<const FixRequest>)>;
 
 // Effect of one fix or pair on one cell.
 enum class FixEffect {
@@ -57,7 +57,7 @@ enum class FixVerdict {
 struct FixCellEffect {
   std::size_t cell = 0;  // failing cells first, then passing cells
   FixEffect effect = FixEffect::kUnresolved;
-  FixTrial seen;  // the worst of the repeats
+  FixObservation seen;  // the worst of the repeats
 };
 
 struct FixAttribution {

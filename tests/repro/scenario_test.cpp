@@ -70,9 +70,9 @@ TEST_P(ScenarioTest, CellsWithoutADeclaredCombinationPass) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ScenarioTest, testing::ValuesIn(all_scenarios()), [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(All, ScenarioTest, testing::ValuesIn(all_scenarios()), [](const auto& instance) {
   std::string name;
-  for (const char c : info.param->name)
+  for (const char c : instance.param->name)
     if (c != '_') name += c;
   return name;
 });
