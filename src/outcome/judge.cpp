@@ -61,11 +61,14 @@ Outcome judge_errors(const std::vector<RankResult>& results) {
   return outcome;
 }
 
+// Whether `off` is the larger deviation; a NaN is larger than any number, and the first one stays.
+bool larger(double off, double worst) { return off > worst || (std::isnan(off) && !std::isnan(worst)); }
+
 double deviation(const std::vector<float>& grad, const std::vector<double>& expected) {
   double worst = 0.0, largest = 0.0;
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const double off = std::abs(static_cast<double>(grad[i]) - expected[i]);
-    if (!(off <= worst)) worst = off;  // keeps a NaN
+    if (larger(off, worst)) worst = off;
     largest = std::max(largest, std::abs(expected[i]));
   }
   return worst / std::max(largest, 1e-12);
@@ -110,7 +113,7 @@ Outcome judge(const Cell& cell, const std::vector<RankResult>& results, const Re
       }
       const double off =
           deviation(*parameter.grad, expected_shard(cell, rank, spec, reference.grads.at(spec.name).back()));
-      if (over(off, worst)) {
+      if (larger(off, worst)) {
         worst = off;
         outcome.worst_parameter = fmt::format("{}@stage{}.tp{}", spec.name, rank.stage, rank.tp_rank);
       }
