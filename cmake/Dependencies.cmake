@@ -11,3 +11,7 @@ endif()
 if(CULPRIT_BUILD_BENCHMARKS)
   find_package(benchmark REQUIRED)
 endif()
+# Debian's OpenBLASConfig.cmake names the library and the folder of cblas.h in variables only.
+add_library(culprit_blas INTERFACE)
+target_include_directories(culprit_blas SYSTEM INTERFACE ${OpenBLAS_INCLUDE_DIRS})
+target_link_libraries(culprit_blas INTERFACE ${OpenBLAS_LIBRARIES})

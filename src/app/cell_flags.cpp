@@ -1,0 +1,119 @@
+#include "app/cell_flags.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+
+#include "base/error.hpp"
+#include "terminal/suggest.hpp"
+#include "terminal/escape.hpp"
+
+namespace culprit {
+
+struct CellFlags::Impl {
+  struct Slot {
+    const Field* field;
+    std::string value;
+    bool on = false;
+    CLI::Option* option = nullptr;
+  };
+  std::vector<std::unique_ptr<Slot>> slots;
+  bool skip = false;
+};
+
+CellFlags::CellFlags(CLI::App& app, const std::vector<std::string>& names) : impl_(std::make_unique<Impl>()) {
+  for (const Field& row : fields()) {
+    if (!names.empty() && std::find(names.begin(), names.end(), row.name) == names.end()) continue;
+    auto slot = std::make_unique<Impl::Slot>();
+    slot->field = &row;
+    const std::string group = row.group == Field::Group::kSize ? "Sizes" : "Toggles";
+    static const Cell defaults;
+    const std::string shown =
+        row.name == "blocks" ? row.help : fmt::format("{} (default {})", row.help, row.get(defaults));
+    if (row.form == Field::Form::kSwitch) {
+      const std::string bare = row.flag().substr(2);
+      slot->option = app.add_flag(fmt::format("--{},!--no-{}", bare, bare), slot->on, shown);
+    } else {
+      slot->option = app.add_option(row.flag(), slot->value, shown);
+      if (row.name == "recompute") slot->option->expected(0, 1)->default_str("");
+      slot->option->type_name(row.form == Field::Form::kChoice ? fmt::format("{}", fmt::join(row.values, "|")) : "N");
+    }
+    slot->option->group(group);
+    impl_->slots.push_back(std::move(slot));
+    if (row.name == "identity")
+      app.add_flag("--skip-c-identity", impl_->skip, "the same as --identity=skip")->group("Toggles");
+  }
+}
+CellFlags::~CellFlags() = default;
+
+Settings CellFlags::given() const {
+  Settings settings;
+  for (const auto& slot : impl_->slots) {
+    std::string value = slot->value;
+    if (slot->field->form == Field::Form::kSwitch) value = slot->on ? "1" : "0";
+    if (slot->field->name == "recompute" && value.empty()) value = "reentrant";
+    bool was_given = slot->option->count() > 0;
+    if (slot->field->name == "identity" && impl_->skip) {
+      if (was_given && value != "skip")
+        throw UsageError(fmt::format("--skip-c-identity contradicts --identity={}", value));
+      value = "skip";
+      was_given = true;
+    }
+    if (was_given) settings.emplace_back(slot->field->name, value);
+  }
+  return settings;
+}
+
+namespace {
+
+std::vector<std::string> valid_flags(const CLI::App& app) {
+  std::vector<std::string> flags;
+  for (const auto* option : app.get_options()) {
+    for (const auto& name : option->get_lnames()) flags.push_back("--" + name);
+    for (const auto& name : option->get_fnames()) flags.push_back("--" + name);
+  }
+  return flags;
+}
+
+}  // namespace
+
+int parse_or_report(CLI::App& app, int argc, char** argv) {
+  try {
+    app.parse(argc, argv);
+    return -1;
+  } catch (const CLI::Success& success) {
+    return app.exit(success);
+  } catch (const CLI::ParseError& error) {
+    const CLI::App* used = &app;
+    for (const auto* sub : app.get_subcommands()) used = sub;
+    std::string message = error.what();
+    for (const std::string& extra : used->remaining()) {
+      const std::string name = extra.substr(0, extra.find('='));
+      message = fmt::format("unknown {} '{}'", name.starts_with('-') ? "flag" : "argument", escape_controls(extra));
+      message += did_you_mean(name, valid_flags(*used));
+      break;
+    }
+    fmt::print(stderr, "{}: {}\n(--help lists all flags)\n", used->get_name(), message);
+    return kExitUsage;
+  }
+}
+
+int guarded(const std::string& program, const std::function<int()>& body) {
+  try {
+    return body();
+  } catch (const Error& error) {
+    fmt::print(stderr, "{}: {}\n", program, escape_controls(error.what()));
+    return error.exit_status();
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}: broken: {}; please report this\n", program, escape_controls(error.what()));
+    return kExitSetup;
+  }
+}
+
+}  // namespace culprit

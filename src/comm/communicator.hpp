@@ -1,0 +1,64 @@
+// Ranks that exchange buffers. A communicator moves elements; it knows no tensors and no gradients.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace culprit {
+
+// What a rank has sent and reduced so far.
+struct CommCounters {
+  std::int64_t collectives = 0;
+  std::int64_t collective_bytes = 0;
+  std::int64_t transfers = 0;
+  std::int64_t transfer_bytes = 0;
+};
+
+// A started collective. The buffer belongs to it until wait() returns; a destructor without wait()
+// abandons the result, the peers are not affected.
+class Work {
+ public:
+  virtual ~Work() = default;
+  // Errors: HangError, PeerLostError.
+  virtual void wait() = 0;
+};
+
+// One group of ranks as seen by one of them; used by that rank's thread alone. Collectives must be
+// called by every member in the same order with the same count. Elements are float32.
+//
+// A rank that fails only leaves. A member that waits for what such a rank will never send gets
+// PeerLostError; collectives already complete stay complete. A wait that cannot end although every rank
+// it depends on lives or has finished gets HangError, naming who waits where.
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+
+  // In place: every member's buffer becomes the sum over the members, added in rank order, so the
+  // result is the same to the bit on all. Writes the buffer's memory directly. `what` names the call
+  // in messages and traces.
+  virtual std::unique_ptr<Work> start_all_reduce(std::span<float> buffer, const std::string& what) = 0;
+  void all_reduce(std::span<float> buffer, const std::string& what) {
+    start_all_reduce(buffer, what)->wait();
+  }
+  // `gathered` = the members' `mine` in rank order; its size is size() * mine.size().
+  virtual void all_gather(std::span<const float> mine, std::span<float> gathered,
+                          const std::string& what) = 0;
+  // Buffered: returns at once, whatever the receiver does.
+  virtual void send(std::span<const float> buffer, int to, const std::string& what) = 0;
+  // Tells the receiver that there is nothing to receive (the framework sends a none).
+  virtual void send_none(int to, const std::string& what) = 0;
+  // Fills `buffer` with the next message from `from`; false if that message is a none.
+  // Errors: HangError, PeerLostError; std::logic_error when the sizes differ.
+  virtual bool receive(std::span<float> buffer, int from, const std::string& what) = 0;
+
+  const CommCounters& counters() const { return counters_; }
+
+ protected:
+  CommCounters counters_;
+};
+
+}  // namespace culprit

@@ -1,0 +1,74 @@
+// The default communicator: ranks are threads of one process.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "comm/communicator.hpp"
+
+namespace culprit {
+
+// All ranks of one job. It knows of every rank whether it runs, waits (and for whom), has finished or
+// has failed, so a wait that can never end is seen at once and exactly, without a timer. Thread-safe;
+// must outlive its communicators.
+class LocalWorld {
+ public:
+  explicit LocalWorld(int size);
+  ~LocalWorld();
+
+  // The group of `members` (world ranks, in group-rank order) as seen by world rank `me`. Every member
+  // must use the same list; `group_id` tells groups of equal members apart.
+  std::unique_ptr<Communicator> group(int group_id, std::vector<int> members, int me);
+
+  // Called by a rank's thread when it ends. A rank that failed has left: who waits for it is lost.
+  void finished(int world_rank);
+  void failed(int world_rank);
+
+ private:
+  friend class LocalCommunicator;
+  friend class LocalWork;
+
+  enum class State { kRunning, kWaiting, kFinished, kFailed };
+  enum class Verdict { kNone, kReady, kPeerLost, kHang };
+
+  struct Rank {
+    State state = State::kRunning;
+    std::string waits_at;                          // what it waits for, in words
+    std::function<std::vector<int>()> missing;     // world ranks whose contribution it still needs
+    Verdict verdict = Verdict::kNone;
+    std::string reason;
+    std::condition_variable wake;
+  };
+  struct Collective {
+    std::vector<std::optional<std::vector<float>>> parts;  // by group rank
+    std::vector<float> total;                              // once all have arrived, for a sum
+    std::size_t arrived = 0;
+    std::size_t left = 0;
+  };
+  using CollectiveKey = std::pair<int, std::uint64_t>;  // group id, call number in the group
+  struct Message {
+    bool none = false;
+    std::vector<float> data;
+  };
+  using ChannelKey = std::pair<int, std::pair<int, int>>;  // group id, (from, to) world ranks
+
+  // Blocks `me` until missing() is empty. Holds `lock` on entry and return.
+  void wait(std::unique_lock<std::mutex>& lock, int me, const std::string& what,
+            std::function<std::vector<int>()> missing);
+  // Wakes every waiting rank whose wait has become possible or impossible. Needs the mutex.
+  void settle();
+
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Rank>> ranks_;
+  std::map<CollectiveKey, Collective> collectives_;
+  std::map<ChannelKey, std::deque<Message>> channels_;
+};
+
+}  // namespace culprit

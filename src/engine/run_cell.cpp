@@ -1,0 +1,186 @@
+#include "engine/run_cell.hpp"
+
+#include <exception>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <thread>
+
+#include "autograd/functions.hpp"
+#include "autograd/rules.hpp"
+#include "base/subject_error.hpp"
+#include "comm/local_world.hpp"
+#include "engine/engine_ops.hpp"
+#include "tensor/cpu_backend.hpp"
+
+namespace culprit {
+namespace {
+
+// World rank of (stage, tensor rank): tensor ranks of a stage are neighbours.
+int world_rank(int stage, int tp_rank, const Cell& cell) { return stage * cell.tp + tp_rank; }
+
+std::vector<int> tensor_group(int stage, const Cell& cell) {
+  std::vector<int> members(static_cast<std::size_t>(cell.tp));
+  std::iota(members.begin(), members.end(), world_rank(stage, 0, cell));
+  return members;
+}
+std::vector<int> pipe_group(int tp_rank, const Cell& cell) {
+  std::vector<int> members;
+  for (int stage = 0; stage < cell.pp; ++stage) members.push_back(world_rank(stage, tp_rank, cell));
+  return members;
+}
+
+// One rank's whole run.
+class RankRun {
+ public:
+  RankRun(const Model& model, const Cell& cell, const CellRunOptions& options, LocalWorld& world, int stage,
+          int tp_rank)
+      : model_(model), cell_(cell), options_(options), backend_(make_cpu_backend()),
+        context_(*backend_, rules_of(cell.framework)) {
+    context_.on_operation = options.on_operation;
+    result_.stage = stage;
+    result_.tp_rank = tp_rank;
+    const int me = world_rank(stage, tp_rank, cell);
+    // Group ids: tensor groups by stage, then the pipes by tensor rank.
+    if (cell.tp > 1) tensor_comm_ = world.group(stage, tensor_group(stage, cell), me);
+    if (cell.pp > 1) pipe_comm_ = world.group(cell.pp + tp_rank, pipe_group(tp_rank, cell), me);
+    group_ = {.comm = tensor_comm_.get(), .rank = tp_rank, .size = cell.tp};
+  }
+
+  RankResult run() {
+    make_parameters();
+    EngineOps ops(context_, cell_, group_, by_name());
+    const BlockRange blocks = blocks_of_stage(result_.stage, cell_);
+    const StagePolicy policy{.stage = result_.stage,
+                             .num_stages = cell_.pp,
+                             .num_micro_batches = cell_.acc,
+                             .release_sent_outputs = cell_.release,
+                             .loss_division = cell_.loss_division,
+                             .loss_scale = cell_.loss_scale,
+                             .boundary = std::vector<Shape>(model_.boundary_width, activation())};
+    const StageModel stage_model{
+        .data = [this](int m) { return constant(ValueKind::kData, m); },
+        .forward = [&](const std::vector<Tensor>& inputs) { return model_.run(ops, blocks, inputs); },
+        .loss =
+            [this](const Tensor& y, int m) {
+              const Tensor off = subtract(context_, y, constant(ValueKind::kTarget, m));
+              return mean(context_, square(context_, off));
+            }};
+    PipelineStage stage(context_, policy, stage_model, pipe_comm_.get());
+    if (options_.keep_micro_batch_grads) stage.on_backward_done = [this](int) { keep_grads(); };
+    try {
+      stage.run();
+      finish(stage);
+    } catch (const SubjectError& error) {
+      result_.error = describe(error, stage.phase());
+      result_.grads.clear();
+    }
+    if (tensor_comm_) result_.comm = tensor_comm_->counters();
+    if (pipe_comm_) {
+      result_.comm.transfers = pipe_comm_->counters().transfers;
+      result_.comm.transfer_bytes = pipe_comm_->counters().transfer_bytes;
+    }
+    result_.memory = backend_->counters();
+    return std::move(result_);
+  }
+
+ private:
+  Shape activation() const { return {cell_.tokens, cell_.hidden}; }
+
+  Tensor upload(const std::vector<float>& values, Shape shape, const std::string& name, bool stop_gradient) {
+    auto impl = context_.allocate(shape);
+    context_.backend().upload(values, impl->data());
+    return Tensor(std::move(impl), name, stop_gradient);
+  }
+  Tensor constant(ValueKind value_kind, int micro_batch) {
+    const std::string name = (value_kind == ValueKind::kData ? "data" : "target") + std::to_string(micro_batch);
+    return upload(make_values(value_kind, micro_batch, 0, activation()), activation(), name,
+                  /*stop_gradient=*/true);
+  }
+  void make_parameters() {
+    for (const ParameterSpec& spec : model_.parameters(cell_)) {
+      if (stage_of(spec.block, cell_) != result_.stage) continue;
+      const auto whole = make_values(spec.value_kind, spec.block, spec.term, spec.shape);
+      parameters_.push_back(upload(shard_of(whole, spec.shape, spec.split, result_.tp_rank, cell_.tp),
+                                   shard_shape(spec.shape, spec.split, cell_.tp), spec.name,
+                                   /*stop_gradient=*/!spec.trainable));
+      result_.grads.push_back({.spec = spec, .grad = std::nullopt, .after_micro_batch = {}});
+    }
+  }
+  std::map<std::string, Tensor> by_name() const {
+    std::map<std::string, Tensor> map;
+    for (const Tensor& parameter : parameters_) map.emplace(parameter.name(), parameter);
+    return map;
+  }
+
+  // What the gradient of a parameter is worth once scaling and delayed division are taken out of it.
+  std::optional<std::vector<float>> grad_of(const Tensor& parameter) {
+    const Tensor grad = parameter.grad();
+    if (!grad.defined()) return std::nullopt;
+    double factor = 1.0 / cell_.loss_scale;
+    if (cell_.loss_division == LossDivision::kDelayed) factor /= cell_.acc;
+    return factor == 1.0 ? grad.impl()->to_host() : scale(context_, grad, factor).impl()->to_host();
+  }
+  void keep_grads() {
+    for (std::size_t i = 0; i < parameters_.size(); ++i)
+      result_.grads[i].after_micro_batch.push_back(grad_of(parameters_[i]));
+  }
+  void finish(const PipelineStage& stage) {
+    for (std::size_t i = 0; i < parameters_.size(); ++i) result_.grads[i].grad = grad_of(parameters_[i]);
+    result_.loss = stage.loss();
+    result_.released_outputs = stage.released_outputs();
+  }
+  RankError describe(const SubjectError& error, Phase phase) const {
+    RankError::Class error_class = RankError::Class::kError;
+    if (dynamic_cast<const ModelledCrash*>(&error)) error_class = RankError::Class::kCrash;
+    if (dynamic_cast<const HangError*>(&error)) error_class = RankError::Class::kHang;
+    if (dynamic_cast<const PeerLostError*>(&error)) error_class = RankError::Class::kPeerLost;
+    return {.error_class = error_class,
+            .kind = error.kind(),
+            .message = error.what(),
+            .phase = phase,
+            .in_recompute = context_.replay_depth() > 0};
+  }
+
+  const Model& model_;
+  const Cell& cell_;
+  const CellRunOptions& options_;
+  std::unique_ptr<Backend> backend_;  // before everything that holds its memory
+  Context context_;
+  std::unique_ptr<Communicator> tensor_comm_, pipe_comm_;
+  TensorParallelGroup group_;
+  std::vector<Tensor> parameters_;
+  RankResult result_;
+};
+
+}  // namespace
+
+std::vector<RankResult> run_cell(const Model& model, const Cell& cell, const CellRunOptions& options) {
+  validate(cell);
+  const int world_size = cell.tp * cell.pp;
+  LocalWorld world(world_size);
+  std::vector<RankResult> results(static_cast<std::size_t>(world_size));
+  std::vector<std::exception_ptr> broken(results.size());
+
+  const auto body = [&](int me) {
+    try {
+      results[me] = RankRun(model, cell, options, world, me / cell.tp, me % cell.tp).run();
+    } catch (...) {
+      broken[me] = std::current_exception();
+    }
+    if (broken[me] || results[me].error)
+      world.failed(me);
+    else
+      world.finished(me);
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (int me = 1; me < world_size; ++me) threads.emplace_back(body, me);
+    body(0);
+  }
+  for (const auto& exception : broken)
+    if (exception) std::rethrow_exception(exception);
+  return results;
+}
+
+}  // namespace culprit

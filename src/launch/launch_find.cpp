@@ -1,0 +1,224 @@
+// Recognises torchrun, python -m torch.distributed.launch/run, paddle.distributed.launch,
+// deepspeed, srun, mpirun, and a bare interpreter.
+#include "launch/launch_find.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace culprit::shell {
+
+namespace {
+
+struct LauncherName {
+  std::string_view name;
+  Launcher launcher;
+};
+constexpr LauncherName kCommands[] = {
+    {"torchrun", Launcher::kTorch},      {"fleetrun", Launcher::kPaddle},
+    {"deepspeed", Launcher::kDeepSpeed}, {"srun", Launcher::kSlurm},
+    {"mpirun", Launcher::kMpi},          {"mpiexec", Launcher::kMpi},
+    {"orterun", Launcher::kMpi},         {"accelerate", Launcher::kTorch},
+};
+constexpr LauncherName kModules[] = {
+    {"torch.distributed.launch", Launcher::kTorch},
+    {"torch.distributed.run", Launcher::kTorch},
+    {"paddle.distributed.launch", Launcher::kPaddle},
+    {"paddle.distributed.fleet.launch", Launcher::kPaddle},
+    {"deepspeed.launcher.runner", Launcher::kDeepSpeed},
+};
+// Commands that run the command after them.
+constexpr std::array<std::string_view, 17> kWrappers = {
+    "nohup",  "time",    "exec",    "sudo",   "env",         "command",   "numactl", "nsys", "ncu",
+    "stdbuf", "taskset", "timeout", "setsid", "singularity", "apptainer", "docker",  "uv"};
+// Launcher flags without a value; all others take one.
+constexpr std::array<std::string_view, 9> kBareLauncherFlags = {
+    "standalone",         "use_env",     "no_python",
+    "no_local_rank",      "force_multi", "master",
+    "bind_cores_to_rank", "multi_gpu",   "enable_elastic_training"};
+
+std::string_view base_name(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+bool is_python(std::string_view word) {
+  const std::string_view base = base_name(word);
+  return base.starts_with("python") &&
+         base.substr(6).find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
+bool is_shell(std::string_view word) {
+  const std::string_view base = base_name(word);
+  return base == "bash" || base == "sh";
+}
+
+std::optional<Launcher> launcher_named(std::string_view word) {
+  for (const LauncherName& row : kCommands) {
+    if (base_name(word) == row.name) return row.launcher;
+  }
+  return std::nullopt;
+}
+
+bool starts_command(std::string_view word) {
+  return launcher_named(word).has_value() || is_python(word) || is_shell(word);
+}
+
+std::string normalised(std::string_view flag) {
+  while (flag.starts_with('-')) flag.remove_prefix(1);
+  std::string name(flag.substr(0, flag.find('=')));
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+}  // namespace
+
+LaunchWord LaunchFinder::to_word(const Field& field) const {
+  LaunchWord word;
+  word.used_line = field.used_line;
+  word.written = field.written;
+  const Value& value = field.value;
+  for (std::size_t i = 0; i < value.text.size(); ++i) {
+    const std::uint32_t origin = value.from[i];
+    if (!is_gap(origin)) {
+      word.text.push_back(value.text[i]);
+      word.origin.push_back(origin);
+      word.through.push_back(value.through[i]);
+      if (word.line == 0 && origin != kNoOrigin) word.line = evaluator_->line_at(origin);
+      continue;
+    }
+    const Gap& gap = evaluator_->gaps().at(origin);
+    word.text += gap.source;
+    word.origin.insert(word.origin.end(), gap.source.size(), kNoOrigin);
+    word.through.insert(word.through.end(), gap.source.size(), value.through[i]);
+    if (word.known)
+      word.why_unknown = fmt::format("{} (line {}): {}", gap.source, gap.line, gap.reason);
+    word.known = false;
+    if (word.line == 0 && gap.line > 0) word.line = gap.line;
+  }
+  if (value.assumed && word.known) {
+    word.known = false;
+    word.why_unknown = fmt::format("{} depends on arguments of the script", word.text);
+  }
+  if (word.line == 0) word.line = field.used_line;
+  if (word.used_line == 0) word.used_line = word.line;
+  return word;
+}
+
+// Index of the program in argv, or argv.size(). A .py file decides; without one, the first word
+// that is neither a flag nor a flag's value.
+std::size_t LaunchFinder::find_program(const std::vector<Field>& argv, std::size_t from,
+                                       bool& module) const {
+  module = false;
+  for (std::size_t i = from; i < argv.size(); ++i) {
+    const std::string& text = argv[i].value.text;
+    if ((text == "-m" || text == "--module") && i + 1 < argv.size()) {
+      module = true;
+      return i + 1;
+    }
+    if (text.ends_with(".py") && !text.starts_with('-')) return i;
+  }
+  for (std::size_t i = from; i < argv.size(); ++i) {
+    const std::string& text = argv[i].value.text;
+    if (!text.starts_with('-')) return i;
+    const std::string name = normalised(text);
+    const bool bare = std::find(kBareLauncherFlags.begin(), kBareLauncherFlags.end(), name) !=
+                          kBareLauncherFlags.end() ||
+                      text == "-u" || text == "-l";
+    if (!bare && text.find('=') == std::string::npos) ++i;
+  }
+  return argv.size();
+}
+
+void LaunchFinder::inspect(const Invocation& invocation) {
+  const std::vector<Field>& argv = invocation.argv;
+  std::size_t i = 0;
+  const std::string& first = argv[0].value.text;
+  const bool wrapped = argv[0].value.has_gap() || std::find(kWrappers.begin(), kWrappers.end(),
+                                                            base_name(first)) != kWrappers.end();
+  if (!starts_command(first)) {
+    if (!wrapped) return;
+    while (i < argv.size() && !starts_command(argv[i].value.text)) ++i;
+    if (i == argv.size()) return;
+  }
+
+  Launch launch;
+  launch.line = invocation.line;
+  launch.conditional = invocation.conditional;
+  launch.looped = invocation.looped;
+  launch.launcher_args = outer_.args;
+  launch.launcher = outer_.launcher;
+  bool has_launcher = outer_.has_launcher;
+  const auto keep = [&](std::size_t begin, std::size_t end) {
+    for (std::size_t k = begin; k < end && k < argv.size(); ++k)
+      launch.launcher_args.push_back(to_word(argv[k]));
+  };
+
+  while (i < argv.size()) {
+    const std::string& word = argv[i].value.text;
+    const auto named = launcher_named(word);
+    if (named == Launcher::kSlurm || named == Launcher::kMpi) {
+      launch.launcher = *named;
+      has_launcher = true;
+      std::size_t next = i + 1;
+      while (next < argv.size() && !starts_command(argv[next].value.text)) ++next;
+      keep(i + 1, next);
+      if (next == argv.size()) return;
+      i = next;
+    } else if (named) {
+      launch.launcher = *named;
+      has_launcher = true;
+      ++i;
+      break;
+    } else if (is_shell(word)) {
+      std::size_t text = i + 1;
+      while (text < argv.size() && argv[text].value.text.starts_with('-')) ++text;
+      const bool inline_text = text > i + 1 && argv[text - 1].value.text.ends_with('c');
+      if (text == argv.size()) return;
+      if (!inline_text) {
+        if (!invocation.trial) {
+          evaluator_->note_unknown(invocation.line, "runs another script, which is not followed: " +
+                                                        evaluator_->display(argv[text].value));
+        }
+        return;
+      }
+      const Outer before =
+          std::exchange(outer_, Outer{launch.launcher_args, has_launcher, launch.launcher});
+      evaluator_->run_text(argv[text].value, invocation.line);
+      outer_ = before;
+      return;
+    } else {  // an interpreter, perhaps with a launcher as module
+      std::size_t module = i + 1;
+      while (module < argv.size() && argv[module].value.text.starts_with('-') &&
+             argv[module].value.text != "-m") {
+        ++module;
+      }
+      ++i;
+      if (module + 1 < argv.size() && argv[module].value.text == "-m") {
+        for (const LauncherName& row : kModules) {
+          if (argv[module + 1].value.text != row.name) continue;
+          launch.launcher = row.launcher;
+          has_launcher = true;
+          i = module + 2;
+        }
+      }
+      break;
+    }
+  }
+
+  bool module = false;
+  const std::size_t program = find_program(argv, i, module);
+  if (program >= argv.size()) return;
+  keep(i, module ? program - 1 : program);
+  launch.program = evaluator_->display(argv[program].value);
+  if (!has_launcher) launch.launcher = Launcher::kPython;
+  for (std::size_t k = program + 1; k < argv.size(); ++k) launch.args.push_back(to_word(argv[k]));
+  evaluator_->count_launch();
+  if (!invocation.trial) launches_.push_back(std::move(launch));
+}
+
+}  // namespace culprit::shell

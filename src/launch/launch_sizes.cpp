@@ -1,0 +1,189 @@
+// Sizes that follow from others.
+#include "launch/launch_sizes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+#include "base/error.hpp"
+
+namespace culprit::launch {
+
+namespace {
+
+std::optional<long long> whole(std::string_view text) {
+  long long value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 1 || value > 1000000)
+    return std::nullopt;
+  return value;
+}
+
+// A launcher flag by any of its names. Unknown values count as not given, with `unknown` set.
+class LauncherFlags {
+ public:
+  explicit LauncherFlags(const Launch& launch) : words_(launch.launcher_args) {}
+
+  std::optional<std::string> text(std::initializer_list<std::string_view> names) {
+    for (std::size_t i = 0; i < words_.size(); ++i) {
+      const LaunchWord& word = words_[i];
+      if (!word.text.starts_with('-')) continue;
+      const std::string name = normalise_flag(word.text);
+      const bool single = word.text.size() > 1 && word.text[1] != '-';
+      for (const std::string_view wanted : names) {
+        const bool short_form = wanted.starts_with('-');
+        if (short_form ? (!single || word.text != wanted) : name != wanted) continue;
+        const std::size_t equals = word.text.find('=');
+        const bool inline_value = equals != std::string::npos;
+        if (!inline_value && i + 1 >= words_.size()) return std::nullopt;
+        const LaunchWord& value = inline_value ? word : words_[i + 1];
+        line = word.line;
+        if (!value.known) {
+          unknown = value.why_unknown;
+          return std::nullopt;
+        }
+        return inline_value ? word.text.substr(equals + 1) : value.text;
+      }
+    }
+    return std::nullopt;
+  }
+
+  std::optional<long long> number(std::initializer_list<std::string_view> names) {
+    const auto value = text(names);
+    return value ? whole(*value) : std::nullopt;
+  }
+
+  std::string unknown;
+  int line = 0;
+
+ private:
+  const std::vector<LaunchWord>& words_;
+};
+
+// "0,1,2,3" or "gpu:0,1": how many.
+std::optional<long long> count_list(const std::string& text) {
+  if (text.empty() || text == "auto" || text == "all") return std::nullopt;
+  long long count = 0;
+  std::size_t begin = 0;
+  while (begin <= text.size()) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    if (end == begin || text.find_first_not_of("0123456789 ", begin) < end) return std::nullopt;
+    ++count;
+    begin = end + 1;
+  }
+  return count;
+}
+
+std::optional<long long> world_of(const Launch& launch, std::string& why) {
+  LauncherFlags flags(launch);
+  const auto nodes_given = flags.text({"nnodes", "num_nodes", "nodes", "-N"});
+  std::optional<long long> nodes = nodes_given ? whole(*nodes_given) : std::nullopt;
+  const bool nodes_unknown = !flags.unknown.empty() || (nodes_given && !nodes);
+  std::optional<long long> processes =
+      flags.number({"nproc_per_node", "num_gpus", "ntasks_per_node"});
+  if (!processes) {
+    if (const auto list = flags.text({"devices", "gpus", "npus", "xpus", "selected_gpus"})) {
+      processes = launch.launcher == Launcher::kPaddle ? count_list(*list) : whole(*list);
+    }
+  }
+  if (processes && !nodes_unknown) return *processes * nodes.value_or(1);
+  if (launch.launcher == Launcher::kSlurm || launch.launcher == Launcher::kMpi) {
+    if (const auto tasks = flags.number({"ntasks", "-n", "-np", "np"})) return tasks;
+  }
+  why = flags.unknown.empty() ? "the launcher does not say how many processes it starts"
+                              : flags.unknown;
+  return std::nullopt;
+}
+
+}  // namespace
+
+void derive_sizes(const LaunchScript& script, LaunchMapping& mapping, const BatchSizes& batch) {
+  const auto note = [&](int line, std::string text) {
+    mapping.notes.push_back({line, std::move(text)});
+  };
+  const auto given_but_unknown = [&](Setting setting) {
+    return std::any_of(mapping.flags.begin(), mapping.flags.end(), [&](const MappedFlag& flag) {
+      return flag.setting == setting && !flag.known;
+    });
+  };
+  // The frameworks' defaults hold where the flags are all there: none of them in a file or a
+  // variable that is not known.
+  const bool takes_defaults =
+      std::any_of(mapping.flags.begin(), mapping.flags.end(),
+                  [](const MappedFlag& flag) { return flag.known && flag.dialects != 0; }) &&
+      std::none_of(mapping.flags.begin(), mapping.flags.end(), [](const MappedFlag& flag) {
+        const bool positional = flag.flag_word != kNoWord && !flag.name.starts_with('-');
+        const bool other_config = flag.name == "-c" || flag.name == "-o" || flag.name == "--config";
+        const bool lost_file = flag.flag_word == kNoWord && flag.file.empty();
+        return (positional && !flag.known) || other_config || lost_file;
+      });
+  if (takes_defaults && !mapping.tp && !given_but_unknown(Setting::kTp)) {
+    mapping.tp = 1;
+    note(0, "tensor parallel degree not given: 1");
+  }
+  if (takes_defaults && !mapping.pp && !given_but_unknown(Setting::kPp)) {
+    mapping.pp = 1;
+    note(0, "pipeline stages not given: 1");
+  }
+
+  std::string why;
+  int line = 0;
+  for (const Launch& launch : script.launches) {
+    const auto world = world_of(launch, why);
+    if (!world) continue;
+    if (mapping.world_size && *mapping.world_size != *world) {
+      note(launch.line,
+           fmt::format("launches start {} and {} processes", *mapping.world_size, *world));
+      mapping.world_size.reset();
+      why = "the script's launches differ in it";
+      break;
+    }
+    mapping.world_size = static_cast<int>(std::min<long long>(*world, 1000000000));
+    line = launch.line;
+  }
+
+  if (mapping.world_size && mapping.tp && mapping.pp &&
+      !given_but_unknown(Setting::kContextParallel)) {
+    const long long model =
+        static_cast<long long>(*mapping.tp) * *mapping.pp * batch.context.value_or(1);
+    if (*mapping.world_size % model == 0) {
+      mapping.data_parallel = static_cast<int>(*mapping.world_size / model);
+    } else {
+      why = fmt::format("{} processes are no multiple of tensor x pipeline x context parallel = {}",
+                        *mapping.world_size, model);
+      note(line, why);
+    }
+  }
+
+  const bool can_derive = batch.micro && batch.global && mapping.data_parallel;
+  const long long step =
+      can_derive ? static_cast<long long>(*batch.micro) * *mapping.data_parallel : 0;
+  if (mapping.acc) {
+    if (can_derive && *batch.global != step * *mapping.acc) {
+      throw UsageError(fmt::format(
+          "[launch.map] {}: global batch {} contradicts micro-batch {} x data parallel {} x {} "
+          "micro-batches",
+          script.path.string(), *batch.global, *batch.micro, *mapping.data_parallel, *mapping.acc));
+    }
+    return;
+  }
+  if (given_but_unknown(Setting::kAcc)) return;
+  if (can_derive && *batch.global % step == 0) {
+    mapping.acc = static_cast<int>(*batch.global / step);
+    note(line,
+         fmt::format("{} micro-batches: global batch {} / (micro-batch {} x data parallel {})",
+                     *mapping.acc, *batch.global, *batch.micro, *mapping.data_parallel));
+  } else if (can_derive) {
+    note(line,
+         fmt::format("micro-batches can't be derived: global batch {} is no multiple of {} x {}",
+                     *batch.global, *batch.micro, *mapping.data_parallel));
+  } else if (batch.global) {
+    const std::string missing = !batch.micro ? "the micro-batch size is not known" : why;
+    mapping.unknowns.push_back(
+        {line, "micro-batches can't be derived from the global batch: " + missing});
+  }
+}
+
+}  // namespace culprit::launch

@@ -1,0 +1,18 @@
+// An outcome as one line of JSON (docs/schemas.md): what a scenario program prints and the driver reads.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "config/cell.hpp"
+#include "outcome/outcome.hpp"
+
+namespace culprit {
+
+// One line without a newline; text from outside is escaped.
+std::string to_json_line(const std::string& scenario, const Cell& cell, const Outcome& outcome);
+
+// The outcome of such a line. Errors: SetupError naming what is wrong with the line.
+Outcome parse_json_line(std::string_view line);
+
+}  // namespace culprit

@@ -1,0 +1,99 @@
+#include "pipeline/stage.hpp"
+
+#include <fmt/format.h>
+
+#include <span>
+
+#include "autograd/backward.hpp"
+#include "autograd/functions.hpp"
+#include "pipeline/schedule.hpp"
+
+namespace culprit {
+namespace {
+
+std::span<float> elements(const Tensor& tensor) {
+  return {tensor.impl()->data(), static_cast<std::size_t>(tensor.impl()->num_elements())};
+}
+
+}  // namespace
+
+void PipelineStage::run() {
+  run_1f1b(
+      policy_.stage, policy_.num_stages, policy_.num_micro_batches, [this](int m) { forward(m); },
+      [this](int m) { backward(m); });
+  phase_ = {Phase::Pass::kFinish, 0};
+}
+
+void PipelineStage::forward(int micro_batch) {
+  phase_ = {Phase::Pass::kForward, micro_batch};
+  const std::vector<Tensor> inputs =
+      first() ? std::vector<Tensor>{model_.data(micro_batch)} : receive_inputs(micro_batch);
+  std::vector<Tensor> outputs = model_.forward(inputs);
+  if (last())
+    outputs = {divided_and_scaled(model_.loss(outputs.at(0), micro_batch))};
+  else
+    send_outputs(outputs, micro_batch);
+  inputs_.push_back(inputs);
+  outputs_.push_back(std::move(outputs));
+}
+
+std::vector<Tensor> PipelineStage::receive_inputs(int micro_batch) {
+  std::vector<Tensor> inputs;
+  for (const Shape shape : policy_.boundary) {
+    // Rule 16: a received activation is a fresh leaf that needs a gradient.
+    inputs.push_back(context_.wrap(context_.allocate(shape), /*stop_gradient=*/false));
+    pipe_->receive(elements(inputs.back()), policy_.stage - 1,
+                   fmt::format("receive of activation {}", micro_batch));
+    context_.operation_done();
+  }
+  return inputs;
+}
+
+void PipelineStage::send_outputs(const std::vector<Tensor>& outputs, int micro_batch) {
+  for (const Tensor& output : outputs)
+    pipe_->send(elements(output), policy_.stage + 1, fmt::format("send of activation {}", micro_batch));
+  if (!policy_.release_sent_outputs) return;
+  for (const Tensor& output : outputs) {
+    // Rule 16: whatever was written in place may still be someone's input and is kept.
+    if (output.impl()->inplace_version() != 0) continue;
+    output.release();
+    ++released_outputs_;
+  }
+}
+
+Tensor PipelineStage::divided_and_scaled(const Tensor& loss) {
+  const double share = 1.0 / policy_.num_micro_batches;
+  const bool immediate = policy_.loss_division == LossDivision::kImmediate;
+  const Tensor divided = immediate ? scale(context_, loss, share) : loss;
+  const double value = static_cast<double>(divided.impl()->to_host()[0]);
+  loss_ += immediate ? value : value * share;
+  return policy_.loss_scale == 1.0 ? divided : scale(context_, divided, policy_.loss_scale);
+}
+
+void PipelineStage::backward(int micro_batch) {
+  phase_ = {Phase::Pass::kBackward, micro_batch};
+  const std::vector<Tensor> inputs = std::move(inputs_.front());
+  const std::vector<Tensor> outputs = std::move(outputs_.front());
+  inputs_.pop_front();
+  outputs_.pop_front();
+  std::vector<Tensor> grads(outputs.size());
+  for (std::size_t i = 0; !last() && i < outputs.size(); ++i) {
+    grads[i] = context_.wrap(context_.allocate(policy_.boundary[i]));
+    if (!pipe_->receive(elements(grads[i]), policy_.stage + 1, fmt::format("receive of gradient {}", micro_batch)))
+      throw SubjectError(kind::kNoInputGrad,
+                         "backward(): argument 'grad_tensors' must be paddle.Tensor, but got NoneType: the next "
+                         "stage sent no gradient of its input");
+    context_.operation_done();
+  }
+  culprit::backward(context_, outputs, grads);
+  const std::string what = fmt::format("send of gradient {}", micro_batch);
+  for (std::size_t i = 0; !first() && i < inputs.size(); ++i) {
+    if (const Tensor input_grad = inputs[i].grad(); input_grad.defined())
+      pipe_->send(elements(input_grad), policy_.stage - 1, what);
+    else
+      pipe_->send_none(policy_.stage - 1, what);
+  }
+  if (on_backward_done) on_backward_done(micro_batch);
+}
+
+}  // namespace culprit

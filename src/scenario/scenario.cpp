@@ -1,0 +1,32 @@
+#include "scenario/scenario.hpp"
+
+#include <algorithm>
+
+namespace culprit {
+
+void apply_settings(Cell& cell, const Settings& settings) {
+  bool blocks_given = false;
+  for (const auto& [name, value] : settings) {
+    blocks_given |= name == "blocks";
+    field(name).set(cell, value);
+  }
+  if (!blocks_given) cell.blocks = default_blocks(cell.pp);
+}
+
+Cell claim_cell(const Scenario& scenario) {
+  Cell cell;
+  apply_settings(cell, scenario.claim);
+  return cell;
+}
+
+Cell clean_cell(const Scenario& scenario) {
+  Cell cell = claim_cell(scenario);
+  const int blocks = cell.blocks;
+  apply_settings(cell, scenario.clean);
+  const bool blocks_given = std::any_of(scenario.clean.begin(), scenario.clean.end(),
+                                        [](const auto& setting) { return setting.first == "blocks"; });
+  if (!blocks_given) cell.blocks = blocks;  // the twin keeps the claim's depth
+  return cell;
+}
+
+}  // namespace culprit

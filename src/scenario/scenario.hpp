@@ -1,0 +1,49 @@
+// A scenario: one published or measured bug as a short file under repro/. It builds its model from engine
+// calls and declares its claim; flags, help, matrix, report and tests come from that.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/exit_status.hpp"
+#include "config/cell.hpp"
+#include "engine/model.hpp"
+
+namespace culprit {
+
+// name = value of the table in config/cell.hpp (sizes too).
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+// A declared minimal failing combination: every cell of the matrix that contains none of a scenario's
+// passes. Neither engine nor judge reads it.
+struct DeclaredFailure {
+  Settings switches;
+  OutcomeClass outcome = OutcomeClass::kError;
+  std::string kind;   // of an error
+  std::string phase;  // forward | recompute | backward
+};
+
+struct Scenario {
+  std::string name;
+  std::string title;     // one line, as a bug's headline
+  std::string upstream;  // the public thread, or how it was found
+  Model model;
+  Settings claim;  // the flags that show the bug, on top of the defaults
+  Settings clean;  // the clean twin: what differs from the claim so that it passes
+  DeclaredFailure expected;                // what the claim comes to
+  std::vector<DeclaredFailure> minimal;    // over the main matrix
+};
+
+// The scenario's cell when no flag is given: defaults + claim (+ clean).
+Cell claim_cell(const Scenario& scenario);
+Cell clean_cell(const Scenario& scenario);
+// Applies settings; `blocks` follows pp unless set. Errors: UsageError.
+void apply_settings(Cell& cell, const Settings& settings);
+
+// All scenarios, in the order of repro/CMakeLists.txt.
+const std::vector<const Scenario*>& all_scenarios();
+// Errors: UsageError with the nearest name.
+const Scenario& scenario_named(const std::string& name);
+
+}  // namespace culprit
