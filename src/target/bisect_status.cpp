@@ -12,7 +12,8 @@ int bisect_status(const Trial& trial, std::string_view wanted) {
   constexpr int kBad = 1;
   constexpr int kSkip = 125;
   if (trial.status == Trial::Status::kPass) return kGood;
-  if (trial.status == Trial::Status::kFail && matches_fingerprint(wanted, trial.fingerprint)) return kBad;
+  if (trial.status == Trial::Status::kFail && matches_fingerprint(wanted, trial.fingerprint))
+    return kBad;
   return kSkip;
 }
 

@@ -18,7 +18,8 @@ void fail(JudgedRun& run, std::string fingerprint) {
   run.trial = {Trial::Status::kFail, std::move(fingerprint)};
 }
 
-// 77: what it needs is not here; 125: can't tell (git bisect); 126, 127: the shell could not start it.
+// 77: what it needs is not here; 125: can't tell (git bisect); 126, 127: the shell could not start
+// it.
 bool is_unresolved_status(int status) { return status == 77 || (status >= 125 && status <= 127); }
 
 std::string signal_name(int number) {
@@ -26,7 +27,8 @@ std::string signal_name(int number) {
   return name ? name : std::to_string(number);
 }
 
-void classify_exit(const ProcessResult& result, bool has_error_lines, const std::string& error_line, JudgedRun& run) {
+void classify_exit(const ProcessResult& result, bool has_error_lines, const std::string& error_line,
+                   JudgedRun& run) {
   if (result.value == 0) {
     run.trial = {Trial::Status::kPass, ""};
     return;
@@ -38,7 +40,8 @@ void classify_exit(const ProcessResult& result, bool has_error_lines, const std:
 
 }  // namespace
 
-JudgedRun classify(const ProcessResult& result, std::span<const OutputPattern> patterns, bool has_error_lines) {
+JudgedRun classify(const ProcessResult& result, std::span<const OutputPattern> patterns,
+                   bool has_error_lines) {
   JudgedRun run;
   run.note = describe(result);
   const bool has_exited = result.end == ProcessEnd::kExited;
@@ -47,10 +50,11 @@ JudgedRun classify(const ProcessResult& result, std::span<const OutputPattern> p
   const std::string out = result.out.text();
   const std::string err = result.err.text();
   const auto line = find_outcome_line(out);
-  const std::string error_line =
-      line && !line->message.empty() ? line->message
-      : has_exited && result.value == 0 ? "" : find_error_line(err, out);
-  if (!error_line.empty()) run.note += ": " + cut_to_width(escape_controls(error_line), kMaxNoteColumns);
+  const std::string error_line = line && !line->message.empty()    ? line->message
+                                 : has_exited && result.value == 0 ? ""
+                                                                   : find_error_line(err, out);
+  if (!error_line.empty())
+    run.note += ": " + cut_to_width(escape_controls(error_line), kMaxNoteColumns);
   if (has_exited && is_unresolved_status(result.value)) return run;
 
   for (const OutputPattern& pattern : patterns)
@@ -78,7 +82,8 @@ JudgedRun classify(const ProcessResult& result, std::span<const OutputPattern> p
   return run;
 }
 
-void judge_dump(const std::string& path, const Dump& reference, const DumpTolerance& tolerance, JudgedRun& run) {
+void judge_dump(const std::string& path, const Dump& reference, const DumpTolerance& tolerance,
+                JudgedRun& run) {
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) {
     fail(run, "DUMP:none");

@@ -22,7 +22,8 @@ constexpr std::size_t kShownBytes = 2000;
 
 std::string end_of(const std::string& text) {
   const std::size_t bytes = std::min(text.size(), kShownBytes);
-  return (bytes < text.size() ? "..." : "") + escape_controls_keep_lines(text.substr(text.size() - bytes));
+  return (bytes < text.size() ? "..." : "") +
+         escape_controls_keep_lines(text.substr(text.size() - bytes));
 }
 
 class CommandRunner {
@@ -32,12 +33,15 @@ class CommandRunner {
       : target_(target), journal_(journal), options_(std::move(options)) {
     if (options_.jobs == 0) throw UsageError("--jobs: got 0, expected at least 1");
     if (target_.has_fixed_dump() && options_.jobs > 1)
-      throw UsageError("--dump names one file for all trials, so they can't run at once: expected --jobs 1, or {dump} in the command");
+      throw UsageError(
+          "--dump names one file for all trials, so they can't run at once: expected --jobs 1, or "
+          "{dump} in the command");
     if (target_.has_dump() && !std::filesystem::is_directory(options_.work_directory))
       throw UsageError(fmt::format("no folder '{}' for dumps", options_.work_directory));
     if (!journal_) return;
     for (const TrialRecord& record : journal_->records())
-      if (record.trial.status == Trial::Status::kPass) slowest_pass_ = std::max(slowest_pass_, record.seconds);
+      if (record.trial.status == Trial::Status::kPass)
+        slowest_pass_ = std::max(slowest_pass_, record.seconds);
   }
 
   std::vector<Trial> evaluate(std::span<const Assignment> batch) {
@@ -70,16 +74,20 @@ class CommandRunner {
  private:
   std::string new_dump_path() {
     if (!target_.has_dump()) return "";
-    dump_path_ = target_.has_fixed_dump() ? target_.spec().dump_path
-                                          : fmt::format("{}/dump-{}-{}{}", options_.work_directory, ::getpid(), serial_++,
-                                                        target_.dump_suffix());
+    dump_path_ = target_.has_fixed_dump()
+                     ? target_.spec().dump_path
+                     : fmt::format("{}/dump-{}-{}{}", options_.work_directory, ::getpid(),
+                                   serial_++, target_.dump_suffix());
     return dump_path_;
   }
 
   // numpy.save adds .npy to a path without it.
   std::string written_path(const std::string& path) const {
     std::error_code ignored;
-    return !std::filesystem::exists(path, ignored) && std::filesystem::exists(path + ".npy", ignored) ? path + ".npy" : path;
+    return !std::filesystem::exists(path, ignored) &&
+                   std::filesystem::exists(path + ".npy", ignored)
+               ? path + ".npy"
+               : path;
   }
 
   void remove_dump(const std::string& path) const {
@@ -99,7 +107,8 @@ class CommandRunner {
       request.deadline = kReferenceTimeout;
     else
       request.deadline = std::max<std::chrono::milliseconds>(
-          kMinTimeout, std::chrono::milliseconds(static_cast<std::int64_t>(slowest_pass_ * 1e3 * kTimeoutFactor)));
+          kMinTimeout, std::chrono::milliseconds(
+                           static_cast<std::int64_t>(slowest_pass_ * 1e3 * kTimeoutFactor)));
     return request;
   }
 
@@ -108,7 +117,8 @@ class CommandRunner {
     JudgedRun run = classify(result, target_.patterns(), target_.spec().has_error_lines);
     if (run.trial.status == Trial::Status::kPass && target_.has_dump())
       judge_dump(written_path(dump_path), reference_dump_, target_.spec().tolerance, run);
-    if (run.trial.status == Trial::Status::kPass) slowest_pass_ = std::max(slowest_pass_, result.wall_seconds);
+    if (run.trial.status == Trial::Status::kPass)
+      slowest_pass_ = std::max(slowest_pass_, result.wall_seconds);
     remove_dump(dump_path);
     return run;
   }
@@ -147,16 +157,19 @@ class CommandRunner {
     const Assignment assignment = target_.reference();
     const std::string path = new_dump_path();
     const bool is_recorded = journal_ && !journal_->find(assignment, 0);
-    // A failed reference is not recorded as finished, so that it is run again once its cause is repaired.
+    // A failed reference is not recorded as finished, so that it is run again once its cause is
+    // repaired.
     const std::uint64_t id = is_recorded ? journal_->start(assignment) : 0;
     const ProcessResult result = run_alone(request_for(assignment, path));
     if (result.end == ProcessEnd::kCancelled) return false;
     const JudgedRun run = classify(result, target_.patterns(), target_.spec().has_error_lines);
     if (options_.on_trial) options_.on_trial({assignment, run.trial, result, run.note});
     if (run.trial.status != Trial::Status::kPass)
-      throw UsageError(fmt::format("the reference run, with all toggles off, does not pass: {}\n  {}\nstdout: {}\nstderr: {}",
-                                   run.note, target_.shell_line(assignment), end_of(result.out.text()),
-                                   end_of(result.err.text())));
+      throw UsageError(
+          fmt::format("the reference run, with all toggles off, does not pass: {}\n  {}\nstdout: "
+                      "{}\nstderr: {}",
+                      run.note, target_.shell_line(assignment), end_of(result.out.text()),
+                      end_of(result.err.text())));
     if (target_.has_dump()) keep_reference_dump(path);
     slowest_pass_ = std::max(slowest_pass_, result.wall_seconds);
     if (is_recorded) journal_->finish(id, assignment, run.trial, result.wall_seconds, run.note);
@@ -168,10 +181,13 @@ class CommandRunner {
     try {
       reference_dump_ = read_dump(written);
       if (const auto name = first_nan(reference_dump_))
-        throw UsageError(fmt::format("the reference run's dump holds NaN in '{}': nothing can be compared with it", *name));
-      std::filesystem::copy_file(written, kept_dump_path(), std::filesystem::copy_options::overwrite_existing);
+        throw UsageError(fmt::format(
+            "the reference run's dump holds NaN in '{}': nothing can be compared with it", *name));
+      std::filesystem::copy_file(written, kept_dump_path(),
+                                 std::filesystem::copy_options::overwrite_existing);
     } catch (const DumpError& error) {
-      throw UsageError(fmt::format("the reference run passed but left no usable dump: {}", error.what()));
+      throw UsageError(
+          fmt::format("the reference run passed but left no usable dump: {}", error.what()));
     } catch (const std::filesystem::filesystem_error& error) {
       throw SetupError(fmt::format("cannot keep the reference dump: {}", error.what()));
     }
@@ -201,7 +217,8 @@ class CommandRunner {
       }
       const Assignment& assignment = batch[missing[index]];
       const JudgedRun judged = judge(result, dumps[index]);
-      if (journal_) journal_->finish(ids[index], assignment, judged.trial, result.wall_seconds, judged.note);
+      if (journal_)
+        journal_->finish(ids[index], assignment, judged.trial, result.wall_seconds, judged.note);
       trials[missing[index]] = judged.trial;
       if (options_.on_trial) options_.on_trial({assignment, judged.trial, result, judged.note});
     };
@@ -221,12 +238,14 @@ class CommandRunner {
 
 }  // namespace
 
-Evaluate make_evaluate(const CommandTarget& target, Journal& journal, CommandRunnerOptions options) {
+Evaluate make_evaluate(const CommandTarget& target, Journal& journal,
+                       CommandRunnerOptions options) {
   auto runner = std::make_shared<CommandRunner>(target, &journal, std::move(options));
   return [runner](std::span<const Assignment> batch) { return runner->evaluate(batch); };
 }
 
-JudgedRun run_trial(const CommandTarget& target, const Assignment& assignment, const CommandRunnerOptions& options) {
+JudgedRun run_trial(const CommandTarget& target, const Assignment& assignment,
+                    const CommandRunnerOptions& options) {
   return CommandRunner(target, nullptr, options).run_unrecorded(assignment);
 }
 

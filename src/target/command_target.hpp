@@ -1,6 +1,6 @@
-// Any command as a target of isolation: what the user's flags say -> a checked description that turns an
-// assignment into a process. Everything is checked in the constructor, before the first trial.
-// docs/commands.md has the grammar.
+// Any command as a target of isolation: what the user's flags say -> a checked description that
+// turns an assignment into a process. Everything is checked in the constructor, before the first
+// trial. docs/commands.md has the grammar.
 #pragma once
 
 #include <chrono>
@@ -20,18 +20,20 @@ namespace culprit {
 
 // The flags as given.
 struct CommandSpec {
-  std::string command;                      // --command, with {toggles}, {NAME}, {dump}, {np}
-  std::string launcher;                     // --launcher, with {cmd} and {np}; empty: none
-  std::optional<int> np;                    // --np
-  std::vector<std::string> toggles;         // --toggle, parse_toggle
+  std::string command;                           // --command, with {toggles}, {NAME}, {dump}, {np}
+  std::string launcher;                          // --launcher, with {cmd} and {np}; empty: none
+  std::optional<int> np;                         // --np
+  std::vector<std::string> toggles;              // --toggle, parse_toggle
   std::vector<std::string> environment_toggles;  // --env-toggle, parse_environment_toggle
-  std::vector<std::string> requires_rules;  // --requires
-  std::vector<std::string> excludes_rules;  // --excludes
-  std::vector<std::string> fail_patterns;   // --fail-regex, NAME=RE
-  std::string dump_path;                    // --dump: the file that the program always writes; empty: none
-  DumpTolerance tolerance;                  // --rtol, --atol
-  std::optional<std::chrono::milliseconds> timeout;  // --timeout; nullopt: adaptive (command_runner.hpp)
-  std::optional<std::chrono::milliseconds> stall;    // --stall: without output or tick; nullopt: not watched
+  std::vector<std::string> requires_rules;       // --requires
+  std::vector<std::string> excludes_rules;       // --excludes
+  std::vector<std::string> fail_patterns;        // --fail-regex, NAME=RE
+  std::string dump_path;    // --dump: the file that the program always writes; empty: none
+  DumpTolerance tolerance;  // --rtol, --atol
+  std::optional<std::chrono::milliseconds>
+      timeout;  // --timeout; nullopt: adaptive (command_runner.hpp)
+  std::optional<std::chrono::milliseconds>
+      stall;                    // --stall: without output or tick; nullopt: not watched
   bool has_error_lines = true;  // a failed exit's fingerprint holds the program's masked error line
 };
 
@@ -40,9 +42,10 @@ std::chrono::milliseconds parse_duration(std::string_view flag, std::string_view
 
 class CommandTarget {
  public:
-  // UsageError where a flag is wrong by itself, a toggle appears in no template, a placeholder is unknown,
-  // the launcher has no {cmd}, np and {np} do not go together, constraints contradict all-first or all-off,
-  // a value can't be split into words, or the program that is started can't be found.
+  // UsageError where a flag is wrong by itself, a toggle appears in no template, a placeholder is
+  // unknown, the launcher has no {cmd}, np and {np} do not go together, constraints contradict
+  // all-first or all-off, a value can't be split into words, or the program that is started can't
+  // be found.
   explicit CommandTarget(CommandSpec spec);
 
   const Space& space() const { return space_; }
@@ -60,7 +63,8 @@ class CommandTarget {
 
   // The process of one assignment, without deadlines. `dump_path` replaces {dump}.
   ProcessRequest request(const Assignment& assignment, const std::string& dump_path) const;
-  // The same as a line for a POSIX shell, to repeat a trial by hand: env A=1 -u B python train.py ...
+  // The same as a line for a POSIX shell, to repeat a trial by hand: env A=1 -u B python train.py
+  // ...
   std::string shell_line(const Assignment& assignment, const std::string& dump_path = "dump") const;
   // All that decides what a trial does and how it is judged, one item a line: a journal of another
   // description must not be continued.

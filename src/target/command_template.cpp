@@ -7,11 +7,14 @@ namespace {
 
 // The length of NAME at the beginning of text, 0 when there is none.
 std::size_t name_length(std::string_view text) {
-  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const auto is_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
   if (text.empty() || !is_letter(text[0])) return 0;
   std::size_t length = 1;
-  while (length < text.size() && (is_letter(text[length]) || (text[length] >= '0' && text[length] <= '9') ||
-                                  text[length] == '.' || text[length] == '-'))
+  while (length < text.size() &&
+         (is_letter(text[length]) || (text[length] >= '0' && text[length] <= '9') ||
+          text[length] == '.' || text[length] == '-'))
     ++length;
   return length;
 }
@@ -25,7 +28,8 @@ std::string joined(const std::vector<std::string>& words) {
 CommandTemplate::CommandTemplate(std::string_view text) : text_(text) {
   for (const Word& word : split_words(text)) {
     TemplateWord parsed{parse_pieces(word.text), false};
-    parsed.is_spliced = !word.is_quoted && parsed.pieces.size() == 1 && parsed.pieces[0].is_placeholder;
+    parsed.is_spliced =
+        !word.is_quoted && parsed.pieces.size() == 1 && parsed.pieces[0].is_placeholder;
     for (const Piece& piece : parsed.pieces)
       if (piece.is_placeholder) placeholders_.insert(piece.text);
     words_.push_back(std::move(parsed));
@@ -40,7 +44,8 @@ std::vector<CommandTemplate::Piece> CommandTemplate::parse_pieces(std::string_vi
     const bool is_doubled = text.substr(at).starts_with("{{");
     const std::size_t braces = is_doubled ? 2 : 1;
     const std::size_t length = text[at] == '{' ? name_length(text.substr(at + braces)) : 0;
-    const std::string_view end = text.substr(at).substr(std::min(text.size() - at, braces + length));
+    const std::string_view end =
+        text.substr(at).substr(std::min(text.size() - at, braces + length));
     if (length > 0 && end.starts_with(is_doubled ? "}}" : "}")) {
       const std::string name(text.substr(at + braces, length));
       if (is_doubled) {
@@ -68,7 +73,8 @@ std::vector<std::string> CommandTemplate::render(
       continue;
     }
     std::string text;
-    for (const Piece& piece : word.pieces) text += piece.is_placeholder ? joined(words_of(piece.text)) : piece.text;
+    for (const Piece& piece : word.pieces)
+      text += piece.is_placeholder ? joined(words_of(piece.text)) : piece.text;
     result.push_back(std::move(text));
   }
   return result;

@@ -1,5 +1,5 @@
-// A command line with placeholders. {name} stands for what is inserted there, {{name}} for the text {name};
-// any other brace stands for itself, so that JSON and shell code pass unchanged.
+// A command line with placeholders. {name} stands for what is inserted there, {{name}} for the text
+// {name}; any other brace stands for itself, so that JSON and shell code pass unchanged.
 #pragma once
 
 #include <functional>
@@ -22,9 +22,9 @@ class CommandTemplate {
   const std::set<std::string>& placeholders() const { return placeholders_; }
   bool has(const std::string& placeholder) const { return placeholders_.contains(placeholder); }
 
-  // The words, with each placeholder replaced by what `words_of` returns for it. An unquoted word that is
-  // nothing but {name} becomes these words, however many; inside a longer or quoted word they are joined by
-  // spaces, each quoted for a shell where there are several.
+  // The words, with each placeholder replaced by what `words_of` returns for it. An unquoted word
+  // that is nothing but {name} becomes these words, however many; inside a longer or quoted word
+  // they are joined by spaces, each quoted for a shell where there are several.
   std::vector<std::string> render(
       const std::function<std::vector<std::string>(const std::string&)>& words_of) const;
 

@@ -50,7 +50,8 @@ std::string_view without_rank(std::string_view line) {
   }
   std::size_t digits = 0;
   while (digits < line.size() && is_digit(line[digits])) ++digits;
-  if (digits > 0 && digits < 6 && line.substr(digits).starts_with(": ")) return skip_blanks(line.substr(digits + 1));
+  if (digits > 0 && digits < 6 && line.substr(digits).starts_with(": "))
+    return skip_blanks(line.substr(digits + 1));
   return line;
 }
 
@@ -66,10 +67,12 @@ bool is_exception(std::string_view line) {
 }
 
 bool speaks_of_error(std::string_view line) {
-  constexpr std::array<std::string_view, 8> kWords{"error", "fatal", "assert", "abort", "exception", "fault", "failed", "invalid"};
+  constexpr std::array<std::string_view, 8> kWords{"error",     "fatal", "assert", "abort",
+                                                   "exception", "fault", "failed", "invalid"};
   const std::string text = lower(line);
   if (text.starts_with("traceback") || text.find("warning") != std::string::npos) return false;
-  return std::any_of(kWords.begin(), kWords.end(), [&](std::string_view word) { return text.find(word) != std::string::npos; });
+  return std::any_of(kWords.begin(), kWords.end(),
+                     [&](std::string_view word) { return text.find(word) != std::string::npos; });
 }
 
 template <typename Predicate>
@@ -87,9 +90,11 @@ std::string first_line(std::string_view text, Predicate is_wanted) {
 
 // A code such as the 700 of "CUDA error 700" or "(error code: -11)" tells failures apart.
 bool is_code(std::string_view before) {
-  while (!before.empty() && (before.back() == ' ' || before.back() == ':' || before.back() == '=' || before.back() == '-'))
+  while (!before.empty() && (before.back() == ' ' || before.back() == ':' || before.back() == '=' ||
+                             before.back() == '-'))
     before.remove_suffix(1);
-  const std::string text = lower(before.substr(before.size() - std::min<std::size_t>(before.size(), 8)));
+  const std::string text =
+      lower(before.substr(before.size() - std::min<std::size_t>(before.size(), 8)));
   for (const std::string_view word : {"error", "code", "status", "errno", "signal"})
     if (text.ends_with(word)) return true;
   return false;
@@ -109,13 +114,16 @@ class Masker {
   char before() const { return at_ > 0 ? line_[at_ - 1] : ' '; }
 
   bool take_path() {
-    if (line_[at_] != '/' || is_word(before()) || before() == '.' || before() == '/' || before() == '>') return false;
+    if (line_[at_] != '/' || is_word(before()) || before() == '.' || before() == '/' ||
+        before() == '>')
+      return false;
     const std::size_t end = std::min(line_.find_first_of(" \t'\",:;()[]<>|", at_), line_.size());
     const std::string_view path = line_.substr(at_, end - at_);
     const std::size_t slash = path.rfind('/');
     if (path.size() < 2 || slash == 0 || slash + 1 == path.size()) return false;
-    const bool is_temporary = path.starts_with("/tmp/") || path.starts_with("/var/tmp/") || path.starts_with("/dev/shm/") ||
-                              path.starts_with("/run/") || path.starts_with("/proc/");
+    const bool is_temporary = path.starts_with("/tmp/") || path.starts_with("/var/tmp/") ||
+                              path.starts_with("/dev/shm/") || path.starts_with("/run/") ||
+                              path.starts_with("/proc/");
     result_ += is_temporary ? "<tmp>" : Masker(path.substr(slash + 1)).run();
     at_ = end;
     return true;
@@ -132,11 +140,25 @@ class Masker {
     const std::size_t begin = end;
     while (end < line_.size() && is_hex(line_[end])) has_digit |= is_digit(line_[end++]);
     const std::size_t needed = begin > at_ ? 1 : 8;
-    const bool is_decimal = begin == at_ && std::all_of(line_.begin() + at_, line_.begin() + end, is_digit);
-    if (end - begin < needed || !has_digit || is_decimal || (end < line_.size() && is_word(line_[end]))) return false;
+    const bool is_decimal =
+        begin == at_ && std::all_of(line_.begin() + at_, line_.begin() + end, is_digit);
+    if (end - begin < needed || !has_digit || is_decimal ||
+        (end < line_.size() && is_word(line_[end])))
+      return false;
     result_ += '#';
     at_ = end;
+    take_uuid_groups();
     return true;
+  }
+
+  // The "-99aa-0001" after the first group of a UUID.
+  void take_uuid_groups() {
+    while (at_ < line_.size() && line_[at_] == '-') {
+      std::size_t end = at_ + 1;
+      while (end < line_.size() && is_hex(line_[end])) ++end;
+      if (end - at_ < 5 || (end < line_.size() && is_word(line_[end]))) return;
+      at_ = end;
+    }
   }
 
   bool take_number() {
@@ -146,18 +168,23 @@ class Masker {
       return from;
     };
     std::size_t end = skip_digits(at_);
-    const bool is_kept = (is_word(before()) && end - at_ <= 3) || (end - at_ <= 4 && is_code(line_.substr(0, at_)));
+    const bool is_kept =
+        (is_word(before()) && end - at_ <= 3) || (end - at_ <= 4 && is_code(line_.substr(0, at_)));
     if (is_kept) {
       result_ += line_.substr(at_, end - at_);
       at_ = end;
       return true;
     }
-    while (end + 1 < line_.size() && line_[end] == '.' && is_digit(line_[end + 1])) end = skip_digits(end + 1);
+    while (end + 1 < line_.size() && line_[end] == '.' && is_digit(line_[end + 1]))
+      end = skip_digits(end + 1);
     if (end < line_.size() && (line_[end] == 'e' || line_[end] == 'E')) {
-      const std::size_t sign = end + 1 < line_.size() && (line_[end + 1] == '-' || line_[end + 1] == '+') ? 1 : 0;
-      if (end + 1 + sign < line_.size() && is_digit(line_[end + 1 + sign])) end = skip_digits(end + 1 + sign);
+      const std::size_t sign =
+          end + 1 < line_.size() && (line_[end + 1] == '-' || line_[end + 1] == '+') ? 1 : 0;
+      if (end + 1 + sign < line_.size() && is_digit(line_[end + 1 + sign]))
+        end = skip_digits(end + 1 + sign);
     }
-    if (before() == '-' && (at_ < 2 || !is_word(line_[at_ - 2]))) result_.pop_back();  // a sign, not a hyphen
+    if (before() == '-' && (at_ < 2 || !is_word(line_[at_ - 2])))
+      result_.pop_back();  // a sign, not a hyphen
     result_ += '#';
     at_ = end;
     return true;
@@ -178,7 +205,9 @@ std::string find_error_line(std::string_view err, std::string_view out) {
 }
 
 std::string mask_volatile(std::string_view line) {
-  return cut_to_width(escape_controls(Masker(line.substr(0, std::min(line.size(), kMaxLineBytes))).run()), kMaxColumns);
+  return cut_to_width(
+      escape_controls(Masker(line.substr(0, std::min(line.size(), kMaxLineBytes))).run()),
+      kMaxColumns);
 }
 
 }  // namespace culprit

@@ -36,7 +36,8 @@ std::string read_file(const std::string& path) {
   }
 }
 
-void take_line(JournalContent& content, JournalLine&& line, std::map<std::uint64_t, Assignment>& running) {
+void take_line(JournalContent& content, JournalLine&& line,
+               std::map<std::uint64_t, Assignment>& running) {
   if (auto* header = std::get_if<HeaderLine>(&line)) {
     content.subject = std::move(header->subject);
     content.origin = std::move(header->origin);
@@ -79,7 +80,8 @@ bool is_same(const JournalSubject& a, const JournalSubject& b) {
 
 std::string unique_origin(const std::string& origin) {
   std::uint64_t random = 0;
-  if (::getrandom(&random, sizeof random, 0) != sizeof random) throw SetupError("journal: no random numbers");
+  if (::getrandom(&random, sizeof random, 0) != sizeof random)
+    throw SetupError("journal: no random numbers");
   return fmt::format("{}-{:08x}", origin, random & 0xffffffff);
 }
 
@@ -104,10 +106,12 @@ JournalContent read_journal(const std::string& path) {
       } catch (const UsageError& error) {
         throw UsageError(fmt::format("{}:{}: {}", path, number, error.what()));
       }
-    if (!line && !is_last) throw UsageError(fmt::format("{}:{}: damaged line in the middle of a journal", path, number));
+    if (!line && !is_last)
+      throw UsageError(fmt::format("{}:{}: damaged line in the middle of a journal", path, number));
     if (!line) {
-      content.notices.push_back(fmt::format("{}:{}: dropped the last line, which was cut short ({} bytes)", path, number,
-                                            bytes.size() - begin));
+      content.notices.push_back(
+          fmt::format("{}:{}: dropped the last line, which was cut short ({} bytes)", path, number,
+                      bytes.size() - begin));
       content.intact_bytes = begin;
       break;
     }
@@ -119,10 +123,12 @@ JournalContent read_journal(const std::string& path) {
   return content;
 }
 
-Journal Journal::open_new(const std::string& path, int flags, const JournalSubject& subject, const std::string& origin) {
+Journal Journal::open_new(const std::string& path, int flags, const JournalSubject& subject,
+                          const std::string& origin) {
   Journal journal;
   journal.path_ = path;
-  journal.fd_ = UniqueFd(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | flags, 0666));
+  journal.fd_ =
+      UniqueFd(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | flags, 0666));
   if (!journal.fd_ && errno == EEXIST)
     throw UsageError(fmt::format("journal '{}' exists: resume it, or choose another place", path));
   if (!journal.fd_) throw_errno(path, "cannot create");
@@ -137,11 +143,13 @@ Journal Journal::open_new(const std::string& path, int flags, const JournalSubje
   return journal;
 }
 
-Journal Journal::create(const std::string& path, const JournalSubject& subject, const std::string& origin) {
+Journal Journal::create(const std::string& path, const JournalSubject& subject,
+                        const std::string& origin) {
   return open_new(path, O_EXCL, subject, origin);
 }
 
-Journal Journal::resume(const std::string& path, const JournalSubject& subject, const std::string& origin) {
+Journal Journal::resume(const std::string& path, const JournalSubject& subject,
+                        const std::string& origin) {
   Journal journal;
   journal.path_ = path;
   journal.fd_ = UniqueFd(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
@@ -149,7 +157,8 @@ Journal Journal::resume(const std::string& path, const JournalSubject& subject, 
   if (!journal.fd_) throw_errno(path, "cannot open");
   journal.lock();
   JournalContent content = read_journal(path);
-  if (::ftruncate(journal.fd_.get(), static_cast<off_t>(content.intact_bytes)) != 0) throw_errno(path, "cannot truncate");
+  if (::ftruncate(journal.fd_.get(), static_cast<off_t>(content.intact_bytes)) != 0)
+    throw_errno(path, "cannot truncate");
   if (content.intact_bytes == 0) {
     journal.content_.notices = std::move(content.notices);
     journal.content_.subject = subject;
@@ -158,7 +167,8 @@ Journal Journal::resume(const std::string& path, const JournalSubject& subject, 
     return journal;
   }
   if (!is_same(content.subject, subject))
-    throw UsageError(fmt::format("journal '{}' is of another search: {}", path, difference(content.subject, subject)));
+    throw UsageError(fmt::format("journal '{}' is of another search: {}", path,
+                                 difference(content.subject, subject)));
   std::vector<TrialRecord> records = std::move(content.records);
   content.records.clear();
   journal.content_ = std::move(content);
@@ -168,7 +178,8 @@ Journal Journal::resume(const std::string& path, const JournalSubject& subject, 
 
 void Journal::lock() const {
   if (::flock(fd_.get(), LOCK_EX | LOCK_NB) == 0) return;
-  if (errno == EWOULDBLOCK) throw UsageError(fmt::format("journal '{}' is being written by another process", path_));
+  if (errno == EWOULDBLOCK)
+    throw UsageError(fmt::format("journal '{}' is being written by another process", path_));
   throw_errno(path_, "cannot lock");
 }
 
@@ -200,14 +211,15 @@ std::uint64_t Journal::start(const Assignment& assignment) {
   return id;
 }
 
-void Journal::finish(std::uint64_t id, const Assignment& assignment, const Trial& trial, double seconds,
-                     const std::string& note) {
+void Journal::finish(std::uint64_t id, const Assignment& assignment, const Trial& trial,
+                     double seconds, const std::string& note) {
   TrialRecord record{id, content_.origin, assignment, trial, seconds, note};
   append(format_record(record, content_.origin));
   add(std::move(record));
 }
 
-std::vector<std::string> merge_journals(std::span<const std::string> paths, const std::string& out) {
+std::vector<std::string> merge_journals(std::span<const std::string> paths,
+                                        const std::string& out) {
   if (paths.empty()) throw UsageError("merge: no journal given");
   std::vector<std::string> notices;
   std::vector<TrialRecord> records;
@@ -215,7 +227,8 @@ std::vector<std::string> merge_journals(std::span<const std::string> paths, cons
   std::optional<JournalSubject> subject;
   for (const std::string& path : paths) {
     JournalContent content = read_journal(path);
-    if (content.intact_bytes == 0) throw UsageError(fmt::format("'{}' has no header: not a journal", path));
+    if (content.intact_bytes == 0)
+      throw UsageError(fmt::format("'{}' has no header: not a journal", path));
     if (!subject) subject = content.subject;
     if (!is_same(content.subject, *subject))
       throw UsageError(fmt::format("'{}' and '{}' are of different searches: {}", path, paths[0],
@@ -228,7 +241,8 @@ std::vector<std::string> merge_journals(std::span<const std::string> paths, cons
   std::string text = format_header({*subject, origin});
   for (const TrialRecord& record : records) text += format_record(record, origin);
   const UniqueFd fd(::open(out.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (!fd && errno == EEXIST) throw UsageError(fmt::format("'{}' exists: choose another place for the merged journal", out));
+  if (!fd && errno == EEXIST)
+    throw UsageError(fmt::format("'{}' exists: choose another place for the merged journal", out));
   if (!fd) throw_errno(out, "cannot create");
   for (std::string_view rest = text; !rest.empty();) {
     const ssize_t written = ::write(fd.get(), rest.data(), rest.size());

@@ -15,18 +15,23 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kSchema = 1;
 constexpr const char* kKind = "culprit-trials";
-constexpr std::array<const char*, 3> kStatusNames{"pass", "fail", "unresolved"};  // in the order of Trial::Status
+constexpr std::array<const char*, 3> kStatusNames{"pass", "fail",
+                                                  "unresolved"};  // in the order of Trial::Status
 
-std::string line_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n'; }
+std::string line_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+}
 
 Json to_json(const Space& space) {
   Json json;
   json["switches"] = Json::array();
-  for (const Switch& each : space.switches) json["switches"].push_back({{"name", each.name}, {"values", each.values}});
+  for (const Switch& each : space.switches)
+    json["switches"].push_back({{"name", each.name}, {"values", each.values}});
   json["constraints"] = Json::array();
   for (const Constraint& constraint : space.constraints) {
     Json settings = Json::array();
-    for (const Setting& setting : constraint.all_of) settings.push_back({setting.which, setting.value});
+    for (const Setting& setting : constraint.all_of)
+      settings.push_back({setting.which, setting.value});
     json["constraints"].push_back({{"all_of", settings}, {"text", constraint.text}});
   }
   return json;
@@ -34,10 +39,12 @@ Json to_json(const Space& space) {
 
 Space to_space(const Json& json) {
   Space space;
-  for (const Json& each : json.at("switches")) space.switches.push_back({each.at("name"), each.at("values")});
+  for (const Json& each : json.at("switches"))
+    space.switches.push_back({each.at("name"), each.at("values")});
   for (const Json& each : json.at("constraints")) {
     Constraint constraint{{}, each.at("text")};
-    for (const Json& setting : each.at("all_of")) constraint.all_of.push_back({setting.at(0), setting.at(1)});
+    for (const Json& setting : each.at("all_of"))
+      constraint.all_of.push_back({setting.at(0), setting.at(1)});
     space.constraints.push_back(std::move(constraint));
   }
   return space;
@@ -55,7 +62,8 @@ Assignment to_assignment(const Json& json, const Space& space) {
 HeaderLine to_header(const Json& json) {
   if (json.at("journal") != kKind) throw UsageError("not a journal of trials");
   if (json.at("schema") != kSchema)
-    throw UsageError(fmt::format("schema {}, this version reads {}", json.at("schema").dump(), kSchema));
+    throw UsageError(
+        fmt::format("schema {}, this version reads {}", json.at("schema").dump(), kSchema));
   return {{to_space(json.at("space")), json.at("description")}, json.at("origin")};
 }
 
@@ -99,12 +107,14 @@ std::string format_record(const TrialRecord& record, const std::string& journal_
   return line_of(json);
 }
 
-std::optional<JournalLine> parse_journal_line(std::string_view line, const Space* space, const std::string& journal_origin) {
+std::optional<JournalLine> parse_journal_line(std::string_view line, const Space* space,
+                                              const std::string& journal_origin) {
   const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded()) return std::nullopt;
   try {
     if (!space) return to_header(json);
-    if (json.contains("start")) return StartLine{json.at("start"), to_assignment(json.at("assignment"), *space)};
+    if (json.contains("start"))
+      return StartLine{json.at("start"), to_assignment(json.at("assignment"), *space)};
     return to_record(json, *space, journal_origin);
   } catch (const Json::exception& error) {
     throw UsageError(fmt::format("not a line of a journal: {}", error.what()));

@@ -26,8 +26,9 @@ std::string format_start(const StartLine& start);
 // Without `journal_origin` in the line where the record's origin is that one.
 std::string format_record(const TrialRecord& record, const std::string& journal_origin);
 
-// nullopt: not JSON (a line that was cut, or damage). UsageError: JSON, but not a line of a journal, or of a
-// schema that is not known, or (after the header) not of `space`.
-std::optional<JournalLine> parse_journal_line(std::string_view line, const Space* space, const std::string& journal_origin);
+// nullopt: not JSON (a line that was cut, or damage). UsageError: JSON, but not a line of a
+// journal, or of a schema that is not known, or (after the header) not of `space`.
+std::optional<JournalLine> parse_journal_line(std::string_view line, const Space* space,
+                                              const std::string& journal_origin);
 
 }  // namespace culprit

@@ -14,7 +14,8 @@ static_assert(std::endian::native == std::endian::little, "values are copied as 
 
 constexpr std::string_view kMagic("\x93NUMPY", 6);
 
-// The header: a Python dictionary literal with a string, a bool and a tuple of integers, in any order.
+// The header: a Python dictionary literal with a string, a bool and a tuple of integers, in any
+// order.
 class HeaderParser {
  public:
   explicit HeaderParser(std::string_view text) : text_(text) {}
@@ -29,7 +30,9 @@ class HeaderParser {
       const std::string key = string();
       expect(':');
       if (key == "descr" && !descr)
-        descr = peek() == '[' ? throw DumpError(".npy: a structured type, expected float32 or float64") : string();
+        descr = peek() == '['
+                    ? throw DumpError(".npy: a structured type, expected float32 or float64")
+                    : string();
       else if (key == "fortran_order" && !is_fortran)
         is_fortran = boolean();
       else if (key == "shape" && !shape)
@@ -43,9 +46,12 @@ class HeaderParser {
   }
 
  private:
-  [[noreturn]] static void fail(const std::string& what) { throw DumpError(".npy: the header has " + what); }
+  [[noreturn]] static void fail(const std::string& what) {
+    throw DumpError(".npy: the header has " + what);
+  }
   char peek() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t')) ++at_;
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t'))
+      ++at_;
     return at_ < text_.size() ? text_[at_] : '\0';
   }
   bool accept(char c) {
@@ -80,7 +86,8 @@ class HeaderParser {
     while (!accept(')')) {
       peek();
       std::size_t size = 0;
-      const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), size);
+      const auto [end, error] =
+          std::from_chars(text_.data() + at_, text_.data() + text_.size(), size);
       if (error != std::errc()) fail("a shape that is not a tuple of sizes");
       at_ = static_cast<std::size_t>(end - text_.data());
       accept('L');  // Python 2 wrote long integers so
@@ -96,7 +103,8 @@ class HeaderParser {
 
 std::size_t little_endian(std::string_view bytes) {
   std::size_t value = 0;
-  for (std::size_t i = bytes.size(); i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[i]);
+  for (std::size_t i = bytes.size(); i-- > 0;)
+    value = value << 8 | static_cast<unsigned char>(bytes[i]);
   return value;
 }
 
@@ -114,9 +122,11 @@ void append_values(std::string_view bytes, std::vector<double>& values) {
 bool is_npy(std::string_view bytes) { return bytes.starts_with(kMagic); }
 
 DumpTensor parse_npy(std::string_view bytes) {
-  if (bytes.size() < 10 || !is_npy(bytes)) throw DumpError(".npy: the file is too short or has no NumPy magic");
+  if (bytes.size() < 10 || !is_npy(bytes))
+    throw DumpError(".npy: the file is too short or has no NumPy magic");
   const int version = bytes[6];
-  if (version < 1 || version > 3) throw DumpError(fmt::format(".npy: format version {}, expected 1 to 3", version));
+  if (version < 1 || version > 3)
+    throw DumpError(fmt::format(".npy: format version {}, expected 1 to 3", version));
   const std::size_t length_bytes = version == 1 ? 2 : 4;
   const std::size_t begin = 8 + length_bytes;
   if (bytes.size() < begin || bytes.size() - begin < little_endian(bytes.substr(8, length_bytes)))
@@ -126,7 +136,9 @@ DumpTensor parse_npy(std::string_view bytes) {
   header.parse();
   const bool is_double = *header.descr == "<f8";
   if (!is_double && *header.descr != "<f4")
-    throw DumpError(fmt::format(".npy: type '{}', expected '<f4' or '<f8' (float32, float64, little endian)", *header.descr));
+    throw DumpError(
+        fmt::format(".npy: type '{}', expected '<f4' or '<f8' (float32, float64, little endian)",
+                    *header.descr));
   if (*header.is_fortran && header.shape->size() > 1)
     throw DumpError(".npy: Fortran order, expected C order (numpy.ascontiguousarray)");
 
@@ -135,9 +147,11 @@ DumpTensor parse_npy(std::string_view bytes) {
   const std::size_t element_bytes = is_double ? 8 : 4;
   std::size_t expected = element_bytes;
   for (const std::size_t size : tensor.shape)
-    if (__builtin_mul_overflow(expected, size, &expected)) throw DumpError(".npy: the shape is too large");
+    if (__builtin_mul_overflow(expected, size, &expected))
+      throw DumpError(".npy: the shape is too large");
   if (data.size() != expected)
-    throw DumpError(fmt::format(".npy: {} bytes of data, expected {} by its shape", data.size(), expected));
+    throw DumpError(
+        fmt::format(".npy: {} bytes of data, expected {} by its shape", data.size(), expected));
   tensor.values.reserve(expected / element_bytes);
   if (is_double)
     append_values<double>(data, tensor.values);

@@ -9,8 +9,8 @@ namespace culprit {
 
 bool is_npy(std::string_view bytes);
 
-// The array as a tensor named "array". DumpError for any other type, order or version (naming it), a
-// header that is not NumPy's, or data that is shorter or longer than the header says.
+// The array as a tensor named "array". DumpError for any other type, order or version (naming it),
+// a header that is not NumPy's, or data that is shorter or longer than the header says.
 DumpTensor parse_npy(std::string_view bytes);
 
 }  // namespace culprit

@@ -11,7 +11,9 @@ using Json = nlohmann::json;
 
 std::string text_at(const Json& object, const char* key) {
   const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? escape_controls(found->get_ref<const std::string&>()) : "";
+  return found != object.end() && found->is_string()
+             ? escape_controls(found->get_ref<const std::string&>())
+             : "";
 }
 
 std::optional<OutcomeLine> parse(std::string_view line) {
@@ -26,9 +28,11 @@ std::optional<OutcomeLine> parse(std::string_view line) {
   result.fingerprint = text_at(json, "fingerprint");
   if (!result.fingerprint.empty()) return result;
   result.fingerprint = outcome;
-  if (const std::string kind = text_at(json, "kind"); !kind.empty()) result.fingerprint += ':' + kind;
+  if (const std::string kind = text_at(json, "kind"); !kind.empty())
+    result.fingerprint += ':' + kind;
   std::string phase = text_at(json, "phase");
-  if (const auto first = json.find("first"); phase.empty() && first != json.end() && first->is_object())
+  if (const auto first = json.find("first");
+      phase.empty() && first != json.end() && first->is_object())
     phase = text_at(*first, "phase");
   if (!phase.empty()) result.fingerprint += '@' + phase;
   return result;

@@ -17,7 +17,8 @@ constexpr std::size_t kMaxLineBytes = 64 << 10;
 struct OutputPattern::Compiled {
   regex_t regex{};
   int error;
-  explicit Compiled(const std::string& text) : error(::regcomp(&regex, text.c_str(), REG_EXTENDED | REG_NOSUB)) {}
+  explicit Compiled(const std::string& text)
+      : error(::regcomp(&regex, text.c_str(), REG_EXTENDED | REG_NOSUB)) {}
   ~Compiled() {
     if (error == 0) ::regfree(&regex);
   }
@@ -29,12 +30,15 @@ OutputPattern::OutputPattern(std::string_view text) {
   const std::size_t equals = text.find('=');
   name_ = text.substr(0, std::min(equals, text.size()));
   const bool is_name = !name_.empty() && std::all_of(name_.begin(), name_.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.' || c == '-';
   });
   if (equals == std::string_view::npos || !is_name || equals + 1 == text.size())
-    throw UsageError(fmt::format("--fail-regex: got '{}', expected NAME=RE with a NAME of letters, digits, _ . -", text));
+    throw UsageError(fmt::format(
+        "--fail-regex: got '{}', expected NAME=RE with a NAME of letters, digits, _ . -", text));
   const std::string expression(text.substr(equals + 1));
-  if (expression.find('\0') != std::string::npos) throw UsageError("--fail-regex: a NUL byte in the expression");
+  if (expression.find('\0') != std::string::npos)
+    throw UsageError("--fail-regex: a NUL byte in the expression");
   compiled_ = std::make_shared<const Compiled>(expression);
   if (compiled_->error != 0) {
     char reason[200];

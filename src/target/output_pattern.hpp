@@ -9,9 +9,9 @@ namespace culprit {
 
 class OutputPattern {
  public:
-  // NAME=RE, RE a POSIX extended regular expression. NAME (letters, digits, _ . -) goes into fingerprints.
-  // UsageError with the library's reason. POSIX rather than std::regex, whose matcher recurses for
-  // each character and overflows the stack on long lines.
+  // NAME=RE, RE a POSIX extended regular expression. NAME (letters, digits, _ . -) goes into
+  // fingerprints. UsageError with the library's reason. POSIX rather than std::regex, whose matcher
+  // recurses for each character and overflows the stack on long lines.
   explicit OutputPattern(std::string_view text);
 
   const std::string& name() const { return name_; }

@@ -52,10 +52,12 @@ std::string quote_special_numbers(const std::string& text) {
 
 double special_number(const std::string& text, const std::string& name) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  if (text == "NaN" || text == "nan" || text == "-nan") return std::numeric_limits<double>::quiet_NaN();
+  if (text == "NaN" || text == "nan" || text == "-nan")
+    return std::numeric_limits<double>::quiet_NaN();
   if (text == "Infinity" || text == "inf") return kInfinity;
   if (text == "-Infinity" || text == "-inf") return -kInfinity;
-  throw DumpError(fmt::format("'{}' holds the text '{}', expected numbers", name, text.substr(0, 40)));
+  throw DumpError(
+      fmt::format("'{}' holds the text '{}', expected numbers", name, text.substr(0, 40)));
 }
 
 void append_array(const Json& json, std::size_t depth, DumpTensor& tensor) {
@@ -69,7 +71,8 @@ void append_array(const Json& json, std::size_t depth, DumpTensor& tensor) {
     else if (json.is_string())
       tensor.values.push_back(special_number(json.get_ref<const std::string&>(), tensor.name));
     else
-      throw DumpError(fmt::format("'{}' holds {}, expected numbers", tensor.name, json.type_name()));
+      throw DumpError(
+          fmt::format("'{}' holds {}, expected numbers", tensor.name, json.type_name()));
     return;
   }
   if (depth >= tensor.shape.size() || json.size() != tensor.shape[depth])
@@ -103,12 +106,15 @@ Dump parse_json_dump(const std::string& text) {
   } catch (const Json::exception& error) {
     throw DumpError(fmt::format("neither JSON nor .npy: {}", error.what()));
   }
-  if (!json.is_object()) throw DumpError(fmt::format("JSON {}, expected an object of name -> numbers", json.type_name()));
+  if (!json.is_object())
+    throw DumpError(
+        fmt::format("JSON {}, expected an object of name -> numbers", json.type_name()));
   Dump dump;
   append_tensors(json, "", 0, dump);
   std::set<std::string_view> names;
   for (const DumpTensor& tensor : dump)
-    if (!names.insert(tensor.name).second) throw DumpError(fmt::format("two tensors are named '{}'", tensor.name));
+    if (!names.insert(tensor.name).second)
+      throw DumpError(fmt::format("two tensors are named '{}'", tensor.name));
   return dump;
 }
 
@@ -117,8 +123,12 @@ Dump parse_json_dump(const std::string& text) {
 Dump read_dump(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw DumpError(fmt::format("cannot open '{}': {}", path, std::strerror(errno)));
-  std::string bytes((std::istreambuf_iterator<char>(file)), {});
-  if (file.bad()) throw DumpError(fmt::format("cannot read '{}'", path));
+  std::string bytes;
+  try {
+    bytes.assign(std::istreambuf_iterator<char>(file), {});
+  } catch (const std::ios_base::failure& error) {  // a folder, a failing disk
+    throw DumpError(fmt::format("cannot read '{}': {}", path, error.what()));
+  }
   try {
     if (is_npy(bytes)) return {parse_npy(bytes)};
     Dump dump = parse_json_dump(bytes);
@@ -129,17 +139,21 @@ Dump read_dump(const std::string& path) {
   }
 }
 
-std::optional<DumpDifference> first_difference(const Dump& reference, const Dump& dump, const DumpTolerance& tolerance) {
+std::optional<DumpDifference> first_difference(const Dump& reference, const Dump& dump,
+                                               const DumpTolerance& tolerance) {
   std::unordered_map<std::string_view, const DumpTensor*> by_name;
   for (const DumpTensor& tensor : dump) by_name.emplace(tensor.name, &tensor);
   for (const DumpTensor& expected : reference) {
     const auto found = by_name.find(expected.name);
     if (found == by_name.end())
-      return DumpDifference{"missing:" + expected.name, fmt::format("the dump has no '{}'", expected.name)};
+      return DumpDifference{"missing:" + expected.name,
+                            fmt::format("the dump has no '{}'", expected.name)};
     const DumpTensor& got = *found->second;
     if (got.shape != expected.shape)
-      return DumpDifference{"shape:" + expected.name, fmt::format("'{}' has shape [{}], expected [{}]", expected.name,
-                                                                  fmt::join(got.shape, ", "), fmt::join(expected.shape, ", "))};
+      return DumpDifference{
+          "shape:" + expected.name,
+          fmt::format("'{}' has shape [{}], expected [{}]", expected.name,
+                      fmt::join(got.shape, ", "), fmt::join(expected.shape, ", "))};
     double scale = 0;
     for (const double value : expected.values)
       if (std::isfinite(value)) scale = std::max(scale, std::abs(value));
@@ -147,7 +161,8 @@ std::optional<DumpDifference> first_difference(const Dump& reference, const Dump
     std::size_t worst_at = 0;
     for (std::size_t i = 0; i < expected.values.size(); ++i) {
       if (std::isnan(got.values[i]))
-        return DumpDifference{"nan:" + expected.name, fmt::format("'{}' is NaN at {}", expected.name, i)};
+        return DumpDifference{"nan:" + expected.name,
+                              fmt::format("'{}' is NaN at {}", expected.name, i)};
       if (got.values[i] == expected.values[i]) continue;  // infinities too
       const double difference = std::abs(got.values[i] - expected.values[i]);
       if (difference > worst) {
@@ -156,17 +171,19 @@ std::optional<DumpDifference> first_difference(const Dump& reference, const Dump
       }
     }
     if (worst > tolerance.atol + tolerance.rtol * scale)
-      return DumpDifference{"differs:" + expected.name,
-                            fmt::format("'{}' is {:.9g} at {}, expected {:.9g} (off by {:.3g} x its largest entry)",
-                                        expected.name, got.values[worst_at], worst_at, expected.values[worst_at],
-                                        scale > 0 ? worst / scale : std::numeric_limits<double>::infinity())};
+      return DumpDifference{
+          "differs:" + expected.name,
+          fmt::format("'{}' is {:.9g} at {}, expected {:.9g} (off by {:.3g} x its largest entry)",
+                      expected.name, got.values[worst_at], worst_at, expected.values[worst_at],
+                      scale > 0 ? worst / scale : std::numeric_limits<double>::infinity())};
   }
   return std::nullopt;
 }
 
 std::optional<std::string> first_nan(const Dump& dump) {
   for (const DumpTensor& tensor : dump)
-    if (std::any_of(tensor.values.begin(), tensor.values.end(), [](double value) { return std::isnan(value); }))
+    if (std::any_of(tensor.values.begin(), tensor.values.end(),
+                    [](double value) { return std::isnan(value); }))
       return tensor.name;
   return std::nullopt;
 }

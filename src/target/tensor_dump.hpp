@@ -1,4 +1,5 @@
-// The gradients or losses that a run wrote to a file, and how they compare with the reference run's.
+// The gradients or losses that a run wrote to a file, and how they compare with the reference
+// run's.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +17,8 @@ struct DumpTensor {
 };
 using Dump = std::vector<DumpTensor>;  // in the file's order
 
-// Two tensors agree where |value - reference| <= atol + rtol * (largest finite |reference| of the tensor): relative
-// to the tensor, since a tiny entry beside large ones is mostly rounding.
+// Two tensors agree where |value - reference| <= atol + rtol * (largest finite |reference| of the
+// tensor): relative to the tensor, since a tiny entry beside large ones is mostly rounding.
 struct DumpTolerance {
   double rtol = 1e-4;
   double atol = 1e-6;
@@ -29,9 +30,10 @@ class DumpError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Reads a JSON object of name -> number or (nested) array, nested objects named a.b, or a .npy file; which of
-// them tells its content. NaN and Infinity may stand as Python's json writes them, or as strings; null is NaN.
-// DumpError: not there, not one of these, ragged arrays, one name twice.
+// Reads a JSON object of name -> number or (nested) array, nested objects named a.b, or a .npy
+// file; which of them tells its content. NaN and Infinity may stand as Python's json writes them,
+// or as strings; null is NaN. DumpError: not there, not one of these, ragged arrays, one name
+// twice.
 Dump read_dump(const std::string& path);
 
 // The first tensor, in the reference's order, that is not as in the reference.
@@ -40,7 +42,8 @@ struct DumpDifference {
   std::string text;         // with numbers, for people
 };
 // Tensors that only `dump` has are ignored: a switch may add parameters.
-std::optional<DumpDifference> first_difference(const Dump& reference, const Dump& dump, const DumpTolerance& tolerance);
+std::optional<DumpDifference> first_difference(const Dump& reference, const Dump& dump,
+                                               const DumpTolerance& tolerance);
 
 // The first tensor that holds a NaN: such a dump is no reference.
 std::optional<std::string> first_nan(const Dump& dump);

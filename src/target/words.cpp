@@ -94,8 +94,10 @@ class Splitter {
     throw UsageError(fmt::format("[target.words] '{}': {} at character {}", text_, what, at_ + 1));
   }
   [[noreturn]] void refuse_shell(char c) const {
-    refuse(fmt::format("'{}' means something to a shell only, and none is run: quote it, or write sh -c '...', got it",
-                       c));
+    refuse(
+        fmt::format("'{}' means something to a shell only, and none is run: quote it, or write sh "
+                    "-c '...', got it",
+                    c));
   }
 
   std::string_view text_;
@@ -112,7 +114,8 @@ std::vector<Word> split_words(std::string_view text) { return Splitter(text).run
 std::string quote_word(std::string_view text) {
   constexpr std::string_view kSafe =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%^";
-  if (!text.empty() && text.find_first_not_of(kSafe) == std::string_view::npos) return std::string(text);
+  if (!text.empty() && text.find_first_not_of(kSafe) == std::string_view::npos)
+    return std::string(text);
   std::string result = "'";
   for (const char c : text) {
     if (c == '\'')

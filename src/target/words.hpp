@@ -8,15 +8,15 @@
 namespace culprit {
 
 struct Word {
-  std::string text;         // quotes removed
-  bool is_quoted = false;   // any part of it stood in quotes or behind a backslash
+  std::string text;        // quotes removed
+  bool is_quoted = false;  // any part of it stood in quotes or behind a backslash
   bool operator==(const Word&) const = default;
 };
 
-// 'single' keeps everything, "double" keeps everything but \" \\ \$ \` and line continuations, a backslash
-// outside keeps the next character. Nothing is expanded: * ? ~ # stand for themselves. What would mean
-// something else in a shell is refused (UsageError with the position): unquoted | & ; < > ( ) ` and a $
-// outside single quotes, and quotes without their end.
+// 'single' keeps everything, "double" keeps everything but \" \\ \$ \` and line continuations, a
+// backslash outside keeps the next character. Nothing is expanded: * ? ~ # stand for themselves.
+// What would mean something else in a shell is refused (UsageError with the position): unquoted | &
+// ; < > ( ) ` and a $ outside single quotes, and quotes without their end.
 std::vector<Word> split_words(std::string_view text);
 
 // The word quoted for a POSIX shell; unchanged where it needs no quotes.

@@ -10,14 +10,16 @@ constexpr auto kPass = Trial::Status::kPass;
 constexpr auto kFail = Trial::Status::kFail;
 constexpr auto kUnresolved = Trial::Status::kUnresolved;
 
-JudgedRun run(const std::string& line, std::vector<OutputPattern> patterns = {}, bool has_error_lines = true) {
+JudgedRun run(const std::string& line, std::vector<OutputPattern> patterns = {},
+              bool has_error_lines = true) {
   return classify(run_process(shell(line)), patterns, has_error_lines);
 }
 
 TEST(ClassifyTest, ExitStatus) {
   EXPECT_EQ(run("exit 0").trial.status, kPass);
   EXPECT_EQ(run("exit 3").trial.fingerprint, "EXIT:3");
-  for (int status : {77, 125, 126, 127}) EXPECT_EQ(run("exit " + std::to_string(status)).trial.status, kUnresolved);
+  for (int status : {77, 125, 126, 127})
+    EXPECT_EQ(run("exit " + std::to_string(status)).trial.status, kUnresolved);
   EXPECT_EQ(run("no-such-command-here").trial.status, kUnresolved);  // the shell's 127
   EXPECT_EQ(run("exit 139").trial.fingerprint, "EXIT:139");
 }
@@ -48,12 +50,15 @@ TEST(ClassifyTest, HarnessTroubleIsUnresolved) {
 }
 
 TEST(ClassifyTest, PatternDecidesBeforeTheExitStatus) {
-  const std::vector<OutputPattern> patterns{OutputPattern("NAN=loss: *(nan|inf)"), OutputPattern("OOM=out of memory$")};
+  const std::vector<OutputPattern> patterns{OutputPattern("NAN=loss: *(nan|inf)"),
+                                            OutputPattern("OOM=out of memory$")};
   EXPECT_EQ(run("echo 'loss:  nan'", patterns).trial.fingerprint, "MATCH:NAN");
   EXPECT_EQ(run("echo 'out of memory' >&2; exit 1", patterns).trial.fingerprint, "MATCH:OOM");
-  EXPECT_EQ(run("echo 'out of memory'; echo 'loss: inf'; kill -9 $$", patterns).trial.fingerprint, "MATCH:NAN");
+  EXPECT_EQ(run("echo 'out of memory'; echo 'loss: inf'; kill -9 $$", patterns).trial.fingerprint,
+            "MATCH:NAN");
   EXPECT_EQ(run("echo 'out of memory?'; echo 'loss: 1'", patterns).trial.status, kPass);
-  EXPECT_EQ(run("printf 'a\\nb'", {OutputPattern("X=a.b")}).trial.status, kPass);  // within one line
+  EXPECT_EQ(run("printf 'a\\nb'", {OutputPattern("X=a.b")}).trial.status,
+            kPass);  // within one line
 }
 
 TEST(ClassifyTest, PatternSurvivesHugeLinesAndNulBytes) {
@@ -63,11 +68,15 @@ TEST(ClassifyTest, PatternSurvivesHugeLinesAndNulBytes) {
 }
 
 TEST(ClassifyTest, OutcomeLineOfAScenarioIsBelieved) {
-  const std::string error = R"({"schema":1,"outcome":"ERROR","kind":"LEAF_INPLACE","first":{"phase":"recompute"},"message":"Leaf Var"})";
-  EXPECT_EQ(run("echo text; echo '" + error + "'; exit 10").trial.fingerprint, "ERROR:LEAF_INPLACE@recompute");
+  const std::string error =
+      R"({"schema":1,"outcome":"ERROR","kind":"LEAF_INPLACE","first":{"phase":"recompute"},"message":"Leaf Var"})";
+  EXPECT_EQ(run("echo text; echo '" + error + "'; exit 10").trial.fingerprint,
+            "ERROR:LEAF_INPLACE@recompute");
   EXPECT_NE(run("echo '" + error + "'; exit 10").note.find("Leaf Var"), std::string::npos);
-  EXPECT_EQ(run(R"(echo '{"schema":1,"outcome":"WRONG_GRAD","kind":"","fingerprint":"WRONG_GRAD@backward"}'; exit 11)").trial.fingerprint,
-            "WRONG_GRAD@backward");
+  EXPECT_EQ(
+      run(R"(echo '{"schema":1,"outcome":"WRONG_GRAD","kind":"","fingerprint":"WRONG_GRAD@backward"}'; exit 11)")
+          .trial.fingerprint,
+      "WRONG_GRAD@backward");
   const std::string pass = R"({"schema":1,"outcome":"PASS","kind":""})";
   EXPECT_EQ(run("echo '" + pass + "'").trial.status, kPass);
   EXPECT_EQ(run("echo '" + pass + "'; kill -SEGV $$").trial.fingerprint, "SIGNAL:SEGV");
@@ -78,7 +87,8 @@ TEST(OutcomeLineTest, TakesTheLastAndIgnoresLookalikes) {
   EXPECT_FALSE(find_outcome_line(""));
   EXPECT_FALSE(find_outcome_line("{\"outcome\":\"ERROR\"}\n{\"outcome\"\n[1]\n\n"));
   const auto line = find_outcome_line(
-      "{\"schema\":1,\"outcome\":\"ERROR\",\"kind\":\"A\"}\n{\"schema\":1,\"outcome\":\"HANG\",\"kind\":\"B\"}\nbye");
+      "{\"schema\":1,\"outcome\":\"ERROR\",\"kind\":\"A\"}\n{\"schema\":1,\"outcome\":\"HANG\","
+      "\"kind\":\"B\"}\nbye");
   ASSERT_TRUE(line);
   EXPECT_EQ(line->fingerprint, "HANG:B");
 }

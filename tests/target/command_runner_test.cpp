@@ -26,13 +26,15 @@ class CommandRunnerTest : public testing::Test {
   Journal journal(const CommandTarget& target) {
     return Journal::resume(folder_ / "journal", {target.space(), target.description()}, "host");
   }
-  std::vector<std::string> fingerprints(const CommandTarget& target, const std::vector<Assignment>& batch,
+  std::vector<std::string> fingerprints(const CommandTarget& target,
+                                        const std::vector<Assignment>& batch,
                                         CommandRunnerOptions with) {
     Journal trials = journal(target);
     std::vector<std::string> result;
     for (const Trial& trial : make_evaluate(target, trials, std::move(with))(batch))
-      result.push_back(trial.status == Trial::Status::kPass ? "pass"
-                       : trial.status == Trial::Status::kFail ? trial.fingerprint : "unresolved");
+      result.push_back(trial.status == Trial::Status::kPass   ? "pass"
+                       : trial.status == Trial::Status::kFail ? trial.fingerprint
+                                                              : "unresolved");
     return result;
   }
 
@@ -44,7 +46,8 @@ using Texts = std::vector<std::string>;
 const std::vector<Assignment> kAll{{0, 0}, {0, 1}, {1, 0}, {1, 1}};
 
 TEST_F(CommandRunnerTest, GivesResultsInTheBatchsOrder) {
-  const CommandTarget target(spec("test \"$*\" != 'A B' || { sleep 0.3; exit 3; }; test \"$*\" != B || exit 127"));
+  const CommandTarget target(
+      spec("test \"$*\" != 'A B' || { sleep 0.3; exit 3; }; test \"$*\" != B || exit 127"));
   CommandRunnerOptions with = options();
   with.jobs = 4;
   EXPECT_EQ(fingerprints(target, kAll, with), (Texts{"EXIT:3", "pass", "unresolved", "pass"}));
@@ -52,7 +55,8 @@ TEST_F(CommandRunnerTest, GivesResultsInTheBatchsOrder) {
 }
 
 TEST_F(CommandRunnerTest, ResumedRunRepeatsNothingAndRepeatsCount) {
-  const CommandTarget target(spec("echo x >> " + quote_word(folder_ / "log") + "; test \"$*\" != 'A B'"));
+  const CommandTarget target(
+      spec("echo x >> " + quote_word(folder_ / "log") + "; test \"$*\" != 'A B'"));
   const std::vector<Assignment> batch{{0, 0}, {1, 1}, {0, 0}, {0, 1}};
   EXPECT_EQ(fingerprints(target, batch, options()), (Texts{"EXIT:1", "pass", "EXIT:1", "pass"}));
   EXPECT_EQ(ran_, 4);
@@ -64,23 +68,29 @@ TEST_F(CommandRunnerTest, ResumedRunRepeatsNothingAndRepeatsCount) {
 }
 
 TEST_F(CommandRunnerTest, FailingReferenceIsAnErrorWithItsOutputAndIsTriedAgain) {
-  const CommandTarget target(spec("echo to out; echo to err >&2; test -e " + quote_word(folder_ / "repaired")));
-  for (const char* part : {"all toggles off, does not pass: exit status 1", "sh -c", "to out", "to err"})
+  const CommandTarget target(
+      spec("echo to out; echo to err >&2; test -e " + quote_word(folder_ / "repaired")));
+  for (const char* part :
+       {"all toggles off, does not pass: exit status 1", "sh -c", "to out", "to err"})
     EXPECT_USAGE_ERROR(fingerprints(target, kAll, options()), part);
   write_text(folder_ / "repaired", "");
   EXPECT_EQ(fingerprints(target, {{0, 0}}, options()), Texts{"pass"});
 }
 
 TEST_F(CommandRunnerTest, ComparesDumpsWithTheReference) {
-  CommandSpec with = spec("test \"$2\" != A || echo '{\"loss\":1,\"w\":[1,2,3]}' > $1; test \"$2\" != B || exit 0; "
-                          "test \"$*\" != \"$1 A B\" || echo '{\"loss\":1,\"w\":[1,NaN,3]}' > $1; "
-                          "test -n \"$2\" || echo '{\"loss\":1,\"w\":[1,2,3.00001]}' > $1");
-  with.command = "sh -c " + quote_word("f=$1; shift; case \"$*\" in '') echo '{\"loss\":1,\"w\":[1,2,3]}' > $f;; "
-                                       "A) echo '{\"loss\":1,\"w\":[1,2,3.00001]}' > $f;; "
-                                       "'A B') echo '{\"loss\":1,\"w\":[1,NaN,3]}' > $f;; esac") +
+  CommandSpec with = spec(
+      "test \"$2\" != A || echo '{\"loss\":1,\"w\":[1,2,3]}' > $1; test \"$2\" != B || exit 0; "
+      "test \"$*\" != \"$1 A B\" || echo '{\"loss\":1,\"w\":[1,NaN,3]}' > $1; "
+      "test -n \"$2\" || echo '{\"loss\":1,\"w\":[1,2,3.00001]}' > $1");
+  with.command = "sh -c " +
+                 quote_word(
+                     "f=$1; shift; case \"$*\" in '') echo '{\"loss\":1,\"w\":[1,2,3]}' > $f;; "
+                     "A) echo '{\"loss\":1,\"w\":[1,2,3.00001]}' > $f;; "
+                     "'A B') echo '{\"loss\":1,\"w\":[1,NaN,3]}' > $f;; esac") +
                  " sh {dump.json} {toggles}";
   const CommandTarget target(with);
-  EXPECT_EQ(fingerprints(target, kAll, options()), (Texts{"DUMP:nan:w", "pass", "DUMP:none", "pass"}));
+  EXPECT_EQ(fingerprints(target, kAll, options()),
+            (Texts{"DUMP:nan:w", "pass", "DUMP:none", "pass"}));
   // Resumed: the reference's dump was kept, so nothing runs again and new repeats are compared.
   ran_ = 0;
   EXPECT_EQ(fingerprints(target, {{0, 0}, {0, 0}}, options()), (Texts{"DUMP:nan:w", "DUMP:nan:w"}));
@@ -98,7 +108,8 @@ TEST_F(CommandRunnerTest, StaleFixedDumpIsNotTakenForAnewOne) {
   CommandSpec with = spec("test \"$1\" = A || echo '{\"w\":1}' > " + quote_word(folder_ / "grads"));
   with.dump_path = folder_ / "grads";
   const CommandTarget target(with);
-  EXPECT_EQ(fingerprints(target, kAll, options()), (Texts{"DUMP:none", "DUMP:none", "pass", "pass"}));
+  EXPECT_EQ(fingerprints(target, kAll, options()),
+            (Texts{"DUMP:none", "DUMP:none", "pass", "pass"}));
   CommandRunnerOptions parallel = options();
   parallel.jobs = 2;
   EXPECT_USAGE_ERROR(fingerprints(target, kAll, parallel), "--jobs 1");
@@ -107,7 +118,8 @@ TEST_F(CommandRunnerTest, StaleFixedDumpIsNotTakenForAnewOne) {
 TEST_F(CommandRunnerTest, ReferenceWithoutAUsableDumpIsAnError) {
   CommandSpec with = spec("true");
   with.command = "sh -c 'echo \"$1\" > $2' sh '{content}' {dump} {toggles}";
-  for (const auto& [content, part] : {std::pair{"{\"w\":NaN}", "holds NaN in 'w'"}, {"hello", "no usable dump"}}) {
+  for (const auto& [content, part] :
+       {std::pair{"{\"w\":NaN}", "holds NaN in 'w'"}, {"hello", "no usable dump"}}) {
     with.toggles = {"a=A|", "content='x'|" + quote_word(content)};
     with.command = "sh -c 'echo \"$1\" > $2' sh {content} {dump} {toggles}";
     EXPECT_USAGE_ERROR(fingerprints(CommandTarget(with), {{0, 0}}, options()), part);
@@ -118,7 +130,8 @@ TEST_F(CommandRunnerTest, ReferenceWithoutAUsableDumpIsAnError) {
 TEST_F(CommandRunnerTest, TimeoutIsAHang) {
   CommandSpec with = spec("test \"$1\" != A || sleep 60");
   with.timeout = milliseconds(300);
-  EXPECT_EQ(fingerprints(CommandTarget(with), {{0, 1}, {1, 0}}, options()), (Texts{"HANG:deadline", "pass"}));
+  EXPECT_EQ(fingerprints(CommandTarget(with), {{0, 1}, {1, 0}}, options()),
+            (Texts{"HANG:deadline", "pass"}));
 }
 
 TEST_F(CommandRunnerTest, CancelledBatchGivesWhatItHasUpToTheFirstMissing) {
@@ -150,6 +163,7 @@ TEST_F(CommandRunnerTest, RefusesOptionsThatCannotWork) {
   dumps.command += " {dump}";
   with = options();
   with.work_directory = "/no/such/folder";
+  std::filesystem::remove(folder_ / "journal");
   EXPECT_USAGE_ERROR(fingerprints(CommandTarget(dumps), kAll, with), "no folder");
 }
 

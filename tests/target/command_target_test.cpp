@@ -8,7 +8,8 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-CommandSpec spec(const std::string& command, Words toggles = {"skip=--skip|", "rec=--recompute 1|--recompute 0"}) {
+CommandSpec spec(const std::string& command,
+                 Words toggles = {"skip=--skip|", "rec=--recompute 1|--recompute 0"}) {
   CommandSpec result;
   result.command = command;
   result.toggles = std::move(toggles);
@@ -17,21 +18,27 @@ CommandSpec spec(const std::string& command, Words toggles = {"skip=--skip|", "r
 
 TEST(CommandTargetTest, InsertsTogglesInOrder) {
   const CommandTarget target(spec("echo train.py {toggles} end"));
-  EXPECT_EQ(target.request({0, 0}, "").argv, (Words{"echo", "train.py", "--skip", "--recompute", "1", "end"}));
-  EXPECT_EQ(target.request(target.reference(), "").argv, (Words{"echo", "train.py", "--recompute", "0", "end"}));
+  EXPECT_EQ(target.request({0, 0}, "").argv,
+            (Words{"echo", "train.py", "--skip", "--recompute", "1", "end"}));
+  EXPECT_EQ(target.request(target.reference(), "").argv,
+            (Words{"echo", "train.py", "--recompute", "0", "end"}));
   EXPECT_EQ(target.reported(), (Assignment{0, 0}));
   EXPECT_EQ(target.reference(), (Assignment{1, 1}));
 }
 
 TEST(CommandTargetTest, NamedPlaceholdersTakeTheirTogglesOut) {
-  const CommandTarget target(spec("echo --acc={acc} {toggles} '{skip}' {skip}", {"skip=-s 'a b'|", "acc=1|2|", "r=-r|"}));
-  EXPECT_EQ(target.request({0, 1, 0}, "").argv, (Words{"echo", "--acc=2", "-r", "-s 'a b'", "-s", "a b"}));
-  EXPECT_EQ(target.request({1, 2, 1}, "").argv, (Words{"echo", "--acc=", ""}));  // quoted stays a word, unquoted goes
+  const CommandTarget target(
+      spec("echo --acc={acc} {toggles} '{skip}' {skip}", {"skip=-s 'a b'|", "acc=1|2|", "r=-r|"}));
+  EXPECT_EQ(target.request({0, 1, 0}, "").argv,
+            (Words{"echo", "--acc=2", "-r", "-s 'a b'", "-s", "a b"}));
+  EXPECT_EQ(target.request({1, 2, 1}, "").argv,
+            (Words{"echo", "--acc=", ""}));  // quoted stays a word, unquoted goes
 }
 
 TEST(CommandTargetTest, OtherBracesStandForThemselves) {
   const CommandTarget target(spec("echo {} '{\"a\": 1}' {{toggles}} {1} {toggles}"));
-  EXPECT_EQ(target.request({1, 1}, "").argv, (Words{"echo", "{}", "{\"a\": 1}", "{toggles}", "{1}", "--recompute", "0"}));
+  EXPECT_EQ(target.request({1, 1}, "").argv,
+            (Words{"echo", "{}", "{\"a\": 1}", "{toggles}", "{1}", "--recompute", "0"}));
 }
 
 TEST(CommandTargetTest, LauncherWrapsTheCommand) {
@@ -70,7 +77,8 @@ TEST(CommandTargetTest, RefusesTemplatesThatCannotWork) {
   EXPECT_USAGE_ERROR(CommandTarget(spec("")), "the command is empty");
   EXPECT_USAGE_ERROR(CommandTarget(spec("echo {skip}")), "--toggle 'rec' appears in no template");
   EXPECT_USAGE_ERROR(CommandTarget(spec("echo {toggels}", {"a=1|"})), "appears in no template");
-  EXPECT_USAGE_ERROR(CommandTarget(spec("echo {toggles} {skp}")), "unknown placeholder {skp}; did you mean 'skip'? (write {{skp}}");
+  EXPECT_USAGE_ERROR(CommandTarget(spec("echo {toggles} {skp}")),
+                     "unknown placeholder {skp}; did you mean 'skip'? (write {{skp}}");
   EXPECT_USAGE_ERROR(CommandTarget(spec("echo {toggles} > log")), "to a shell only");
   EXPECT_USAGE_ERROR(CommandTarget(spec("echo {toggles}", {"a='x|"})), "without its end");
   EXPECT_USAGE_ERROR(CommandTarget(spec("echo {toggles} {cmd}")), "{cmd} belongs in --launcher");
@@ -88,26 +96,43 @@ std::string error_with(Change change) {
 }
 
 TEST(CommandTargetTest, RefusesFlagsThatDoNotGoTogether) {
-  const auto has = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos ? "" : text; };
+  const auto has = [](const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos ? "" : text;
+  };
   EXPECT_EQ(has(error_with([](auto& s) { s.launcher = "mpirun -np 2"; }), "has no {cmd}"), "");
   EXPECT_EQ(has(error_with([](auto& s) { s.np = 2; }), "no template has {np}"), "");
-  EXPECT_EQ(has(error_with([](auto& s) { s.command += " {np}", s.np = 0; }), "expected at least 1"), "");
-  EXPECT_EQ(has(error_with([](auto& s) { s.command += " {dump}", s.dump_path = "x"; }), "one of the two"), "");
-  EXPECT_EQ(has(error_with([](auto& s) { s.fail_patterns = {"A=x", "A=y"}; }), "two are named 'A'"), "");
-  EXPECT_EQ(has(error_with([](auto& s) { s.fail_patterns = {"A=("}; }), "--fail-regex 'A=(': "), "");
-  EXPECT_EQ(has(error_with([](auto& s) { s.fail_patterns = {"no name"}; }), "expected NAME=RE"), "");
+  EXPECT_EQ(has(error_with([](auto& s) { s.command += " {np}", s.np = 0; }), "expected at least 1"),
+            "");
+  EXPECT_EQ(
+      has(error_with([](auto& s) { s.command += " {dump}", s.dump_path = "x"; }), "one of the two"),
+      "");
+  EXPECT_EQ(has(error_with([](auto& s) {
+                  s.fail_patterns = {"A=x", "A=y"};
+                }),
+                "two are named 'A'"),
+            "");
+  EXPECT_EQ(has(error_with([](auto& s) { s.fail_patterns = {"A=("}; }), "--fail-regex 'A=(': "),
+            "");
+  EXPECT_EQ(has(error_with([](auto& s) { s.fail_patterns = {"no name"}; }), "expected NAME=RE"),
+            "");
   EXPECT_EQ(has(error_with([](auto& s) { s.tolerance.rtol = -1; }), "--rtol"), "");
-  EXPECT_EQ(has(error_with([](auto& s) { s.environment_toggles = {"skip=1|"}; }), "two toggles are named 'skip'"), "");
-  EXPECT_EQ(has(error_with([](auto& s) { s.excludes_rules = {"skip=--skip,rec=--recompute 1"}; }), "reporter's own run"), "");
+  EXPECT_EQ(has(error_with([](auto& s) { s.environment_toggles = {"skip=1|"}; }),
+                "two toggles are named 'skip'"),
+            "");
+  EXPECT_EQ(has(error_with([](auto& s) { s.excludes_rules = {"skip=--skip,rec=--recompute 1"}; }),
+                "reporter's own run"),
+            "");
 }
 
 TEST(CommandTargetTest, RefusesProgramsThatCannotStart) {
-  EXPECT_USAGE_ERROR(CommandTarget(spec("no-such-program {toggles}")), "cannot start 'no-such-program': No such file");
-  EXPECT_USAGE_ERROR(CommandTarget(spec("/etc/passwd {toggles}")), "cannot start '/etc/passwd': Permission denied");
+  EXPECT_USAGE_ERROR(CommandTarget(spec("no-such-program {toggles}")),
+                     "cannot start 'no-such-program': No such file");
+  EXPECT_USAGE_ERROR(CommandTarget(spec("/etc/passwd {toggles}")),
+                     "cannot start '/etc/passwd': Permission denied");
   EXPECT_USAGE_ERROR(CommandTarget(spec("A=1 python {toggles}")), "write env A=1 COMMAND");
   CommandSpec with = spec("python-on-the-cluster {toggles}");
   with.launcher = "no-such-launcher {cmd}";
-  EXPECT_USAGE_ERROR(CommandTarget(with), "cannot start 'no-such-launcher'");
+  EXPECT_USAGE_ERROR(CommandTarget{with}, "cannot start 'no-such-launcher'");
   with.launcher = "echo {cmd}";  // what it starts elsewhere can't be checked here
   EXPECT_EQ(usage_error([&] { CommandTarget target(with); }), "(none)");
 }
@@ -116,7 +141,8 @@ TEST(CommandTargetTest, DescriptionHoldsWhatDecidesTrials) {
   const std::string base = CommandTarget(spec("echo {toggles}")).description();
   EXPECT_EQ(CommandTarget(spec("echo {toggles}")).description(), base);
   EXPECT_NE(CommandTarget(spec("echo {toggles} x")).description(), base);
-  EXPECT_NE(CommandTarget(spec("echo {toggles}", {"skip=--skip2|", "rec=1|0"})).description(), base);
+  EXPECT_NE(CommandTarget(spec("echo {toggles}", {"skip=--skip2|", "rec=1|0"})).description(),
+            base);
   CommandSpec with = spec("echo {toggles}");
   with.fail_patterns = {"A=b"};
   EXPECT_NE(CommandTarget(with).description(), base);

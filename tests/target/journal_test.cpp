@@ -10,7 +10,9 @@ namespace {
 class JournalTest : public testing::Test {
  protected:
   static JournalSubject subject() {
-    return {{{{"a", {"1", "off"}}, {"b", {"x", "y", "z"}}}, {{{{0, 0}, {1, 2}}, "excludes a=1,b=z"}}}, "command x\nrtol 1\n"};
+    return {
+        {{{"a", {"1", "off"}}, {"b", {"x", "y", "z"}}}, {{{{0, 0}, {1, 2}}, "excludes a=1,b=z"}}},
+        "command x\nrtol 1\n"};
   }
   // A journal with three finished trials, two of the same assignment, and one that did not finish.
   void write_three() {
@@ -55,7 +57,8 @@ TEST_F(JournalTest, RefusesAnotherSubject) {
   write_three();
   JournalSubject other = subject();
   other.description = "command y\nrtol 1\n";
-  EXPECT_USAGE_ERROR(Journal::resume(path_, other, "host"), "it has 'command x', expected 'command y'");
+  EXPECT_USAGE_ERROR(Journal::resume(path_, other, "host"),
+                     "it has 'command x', expected 'command y'");
   other = subject();
   other.space.switches[1].values.pop_back();
   EXPECT_USAGE_ERROR(Journal::resume(path_, other, "host"), "values");
@@ -75,7 +78,8 @@ TEST_F(JournalTest, DropsALastLineCutAnywhere) {
     Journal journal = Journal::resume(path_, subject(), "host");
     ASSERT_EQ(journal.records().size(), 2u) << cut;
     ASSERT_EQ(journal.notices().size(), 1u) << cut;
-    EXPECT_NE(journal.notices()[0].find(path_ + ":7: dropped the last line"), std::string::npos) << journal.notices()[0];
+    EXPECT_NE(journal.notices()[0].find(path_ + ":7: dropped the last line"), std::string::npos)
+        << journal.notices()[0];
     finish(journal, {0, 0}, {Trial::Status::kPass, ""});
     const JournalContent content = read_journal(path_);  // and what is appended is whole again
     ASSERT_EQ(content.records.size(), 3u) << cut;
@@ -86,7 +90,8 @@ TEST_F(JournalTest, DropsALastLineCutAnywhere) {
 TEST_F(JournalTest, DropsZerosAndDamageAtTheEnd) {
   write_three();
   const std::string whole = read_text(path_);
-  for (const std::string& end : {std::string(4096, '\0'), std::string("{\"done\":\n"), std::string("\xff\xfe\n")}) {
+  for (const std::string& end :
+       {std::string(4096, '\0'), std::string("{\"done\":\n"), std::string("\xff\xfe\n")}) {
     write_text(path_, whole + end);
     Journal journal = Journal::resume(path_, subject(), "host");
     EXPECT_EQ(journal.records().size(), 3u);
@@ -131,11 +136,14 @@ TEST_F(JournalTest, DamageInTheMiddleIsAnErrorWithItsLine) {
 
 TEST_F(JournalTest, RefusesForeignFiles) {
   write_text(path_, "{\"a\":1}\n{\"b\":2}\n");
-  EXPECT_USAGE_ERROR(Journal::resume(path_, subject(), "host"), path_ + ":1: not a line of a journal");
+  EXPECT_USAGE_ERROR(Journal::resume(path_, subject(), "host"),
+                     path_ + ":1: not a line of a journal");
   write_text(path_, "hello\nworld\n");
   EXPECT_USAGE_ERROR(Journal::resume(path_, subject(), "host"), path_ + ":1: damaged line");
   EXPECT_EQ(read_text(path_), "hello\nworld\n");
-  write_text(path_, R"({"journal":"culprit-trials","schema":2,"origin":"x","description":"","space":{}})" "\n");
+  write_text(path_,
+             R"({"journal":"culprit-trials","schema":2,"origin":"x","description":"","space":{}})"
+             "\n");
   EXPECT_USAGE_ERROR(Journal::resume(path_, subject(), "host"), "schema 2, this version reads 1");
   EXPECT_THROW(read_journal(folder_ / "none"), SetupError);
 }
@@ -152,12 +160,22 @@ TEST_F(JournalTest, MergesWithOriginsAndWithoutDoubles) {
   const std::string b = folder_ / "b";
   const std::string first = folder_ / "first";
   const std::string second = folder_ / "second";
-  { Journal journal = Journal::create(a, subject(), "left"); finish(journal, {0, 1}, {Trial::Status::kPass, ""}); }
-  { Journal journal = Journal::create(b, subject(), "right"); finish(journal, {0, 1}, {Trial::Status::kFail, "X"}); }
+  {
+    Journal journal = Journal::create(a, subject(), "left");
+    finish(journal, {0, 1}, {Trial::Status::kPass, ""});
+  }
+  {
+    Journal journal = Journal::create(b, subject(), "right");
+    finish(journal, {0, 1}, {Trial::Status::kFail, "X"});
+  }
   EXPECT_TRUE(merge_journals(std::vector{a, b}, first).empty());
-  { Journal journal = Journal::resume(a, subject(), "left"); finish(journal, {0, 0}, {Trial::Status::kFail, "Y"}); }
+  {
+    Journal journal = Journal::resume(a, subject(), "left");
+    finish(journal, {0, 0}, {Trial::Status::kFail, "Y"});
+  }
   write_text(b, read_text(b) + "{\"cut");
-  EXPECT_EQ(merge_journals(std::vector{first, a, b}, second).size(), 1u);  // a notice for the cut line
+  EXPECT_EQ(merge_journals(std::vector{first, a, b}, second).size(),
+            1u);  // a notice for the cut line
   Journal merged = Journal::resume(second, subject(), "third");
   ASSERT_EQ(merged.records().size(), 3u);
   EXPECT_EQ(merged.records()[0].origin.substr(0, 5), "left-");
@@ -174,7 +192,8 @@ TEST_F(JournalTest, MergeRefusesDifferentSubjectsAndAnExistingResult) {
   other.description = "command y\n";
   const std::string b = folder_ / "b";
   { Journal journal = Journal::create(b, other, "host"); }
-  EXPECT_USAGE_ERROR(merge_journals(std::vector{path_, b}, folder_ / "out"), "are of different searches");
+  EXPECT_USAGE_ERROR(merge_journals(std::vector{path_, b}, folder_ / "out"),
+                     "are of different searches");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
   EXPECT_USAGE_ERROR(merge_journals(std::vector{path_}, b), "exists");
   EXPECT_USAGE_ERROR(merge_journals({}, b), "no journal");
@@ -185,10 +204,13 @@ TEST_F(JournalTest, LoadsTenThousandTrialsQuickly) {
     std::string text;
     for (int i = 0; i < 10'000; ++i) {
       const std::string id = std::to_string(i);
-      const std::string assignment = "\"assignment\":[" + std::to_string(i % 2) + "," + std::to_string(i % 3) + "]";
+      const std::string assignment =
+          "\"assignment\":[" + std::to_string(i % 2) + "," + std::to_string(i % 3) + "]";
       text += "{\"start\":" + id + "," + assignment + "}\n{\"done\":" + id + "," + assignment +
-              ",\"status\":\"fail\",\"fingerprint\":\"EXIT:1:ValueError: something went wrong in stage #\","
-              "\"seconds\":0.251234567,\"note\":\"exit status 1: ValueError: something went wrong in stage 3\"}\n";
+              ",\"status\":\"fail\",\"fingerprint\":\"EXIT:1:ValueError: something went wrong in "
+              "stage #\","
+              "\"seconds\":0.251234567,\"note\":\"exit status 1: ValueError: something went wrong "
+              "in stage 3\"}\n";
     }
     return text;
   }();
@@ -196,7 +218,8 @@ TEST_F(JournalTest, LoadsTenThousandTrialsQuickly) {
   write_text(path_, read_text(path_) + lines);
   const auto start = std::chrono::steady_clock::now();
   Journal journal = Journal::resume(path_, subject(), "host");
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   EXPECT_EQ(journal.records().size(), 10'000u);
   EXPECT_EQ(journal.find({1, 2}, 1665)->trial.status, Trial::Status::kFail);
   RecordProperty("milliseconds", static_cast<int>(seconds * 1000));

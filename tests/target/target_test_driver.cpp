@@ -1,5 +1,6 @@
-// Driver of the resume test: target_test_driver FOLDER. Runs each assignment of six switches twice through a
-// journal in FOLDER; each trial writes a line to FOLDER/log when it ends. Resumes what it finds.
+// Driver of the resume test: target_test_driver FOLDER. Runs each assignment of six switches twice
+// through a journal in FOLDER; each trial writes a line to FOLDER/log when it ends. Resumes what it
+// finds.
 #include <string>
 #include <vector>
 
@@ -10,9 +11,11 @@ int main(int argc, char** argv) {
   const std::string folder = argv[1];
   culprit::CommandSpec spec;
   spec.command = "sh -c 'sleep 0.01; echo \"$@\" >> " + folder + "/log' sh {toggles}";
-  for (const char* name : {"a", "b", "c", "d", "e", "f"}) spec.toggles.push_back(std::string(name) + "=" + name + "|");
+  for (const char* name : {"a", "b", "c", "d", "e", "f"})
+    spec.toggles.push_back(std::string(name) + "=" + name + "|");
   const culprit::CommandTarget target(spec);
-  auto journal = culprit::Journal::resume(folder + "/journal", {target.space(), target.description()}, "driver");
+  auto journal = culprit::Journal::resume(folder + "/journal",
+                                          {target.space(), target.description()}, "driver");
   culprit::CommandRunnerOptions options;
   options.jobs = 2;
   const culprit::Evaluate evaluate = culprit::make_evaluate(target, journal, options);

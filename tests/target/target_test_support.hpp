@@ -25,9 +25,9 @@ std::string usage_error(Action action) {
   return "(none)";
 }
 
-#define EXPECT_USAGE_ERROR(action, part)                                                  \
-  do {                                                                                    \
-    const std::string text_ = usage_error([&] { action; });                               \
+#define EXPECT_USAGE_ERROR(action, part)                                                         \
+  do {                                                                                           \
+    const std::string text_ = usage_error([&] { action; });                                      \
     EXPECT_NE(text_.find(part), std::string::npos) << "expected '" << part << "' in: " << text_; \
   } while (false)
 

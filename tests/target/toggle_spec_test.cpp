@@ -11,7 +11,8 @@ TEST(ToggleSpecTest, ParsesValuesAndNamesTheEmptyOne) {
   EXPECT_EQ(skip.texts, (std::vector<std::string>{"--skip", ""}));
   EXPECT_EQ(skip.values, (std::vector<std::string>{"--skip", "off"}));
   EXPECT_EQ(parse_toggle("acc=1|2|4").values, (std::vector<std::string>{"1", "2", "4"}));
-  EXPECT_EQ(parse_toggle("re=a\\|b|c\\\\d|e\\f").texts, (std::vector<std::string>{"a|b", "c\\d", "e\\f"}));
+  EXPECT_EQ(parse_toggle("re=a\\|b|c\\\\d|e\\f").texts,
+            (std::vector<std::string>{"a|b", "c\\d", "e\\f"}));
   EXPECT_EQ(parse_toggle("x=a=b|").texts[0], "a=b");
   EXPECT_EQ(parse_toggle("x=off|").values, (std::vector<std::string>{"off", "(empty)"}));
   const Toggle blocking = parse_environment_toggle("CUDA_LAUNCH_BLOCKING=1|");
@@ -34,7 +35,8 @@ TEST(ToggleSpecTest, RefusesBadToggles) {
 
 class ConstraintTest : public testing::Test {
  protected:
-  const std::vector<Toggle> toggles_{parse_toggle("a=--a|"), parse_toggle("b=1|2|4"), parse_toggle("c=x, y|p -> q|")};
+  const std::vector<Toggle> toggles_{parse_toggle("a=--a|"), parse_toggle("b=1|2|4"),
+                                     parse_toggle("c=x, y|p -> q|")};
 };
 
 TEST_F(ConstraintTest, RequiresForbidsEachOtherValue) {
@@ -44,7 +46,8 @@ TEST_F(ConstraintTest, RequiresForbidsEachOtherValue) {
   EXPECT_EQ(constraints[1].all_of, (std::vector<Setting>{{0, 0}, {1, 2}}));
   EXPECT_EQ(constraints[0].text, "requires a=--a -> b=2");
   EXPECT_EQ(parse_requires("b=1->a=off", toggles_).size(), 1u);
-  EXPECT_EQ(parse_requires("b=1 -> a=", toggles_)[0].all_of, (std::vector<Setting>{{1, 0}, {0, 0}}));
+  EXPECT_EQ(parse_requires("b=1 -> a=", toggles_)[0].all_of,
+            (std::vector<Setting>{{1, 0}, {0, 0}}));
 }
 
 TEST_F(ConstraintTest, ExcludesForbidsAllTogether) {
@@ -54,12 +57,14 @@ TEST_F(ConstraintTest, ExcludesForbidsAllTogether) {
 
 TEST_F(ConstraintTest, ValuesMayHoldTheSeparator) {
   EXPECT_EQ(parse_excludes("c=x, y, b=1", toggles_).all_of, (std::vector<Setting>{{2, 0}, {1, 0}}));
-  EXPECT_EQ(parse_requires("c=p -> q -> a=off", toggles_)[0].all_of, (std::vector<Setting>{{2, 1}, {0, 0}}));
+  EXPECT_EQ(parse_requires("c=p -> q -> a=off", toggles_)[0].all_of,
+            (std::vector<Setting>{{2, 1}, {0, 0}}));
 }
 
 TEST_F(ConstraintTest, RefusesWhatItDoesNotUnderstand) {
   EXPECT_USAGE_ERROR(parse_requires("a=--a", toggles_), "at least two settings with '->'");
-  EXPECT_USAGE_ERROR(parse_requires("a=--a -> b=3", toggles_), "'b' has no value '3', expected one of: 1, 2, 4");
+  EXPECT_USAGE_ERROR(parse_requires("a=--a -> b=3", toggles_),
+                     "'b' has no value '3', expected one of: 1, 2, 4");
   EXPECT_USAGE_ERROR(parse_requires("a=--a -> d=1", toggles_), "no toggle is named 'd'");
   EXPECT_USAGE_ERROR(parse_requires("a -> b=1", toggles_), "expected NAME=VALUE");
   EXPECT_USAGE_ERROR(parse_requires("b=1 -> b=2", toggles_), "names toggle 'b' twice");

@@ -33,7 +33,8 @@ TEST(WordsTest, TellsWhatWasQuoted) {
 }
 
 TEST(WordsTest, RefusesWhatOnlyAShellUnderstands) {
-  for (const char* text : {"a | b", "a && b", "a; b", "a > b", "a < b", "(a)", "a `b`", "$HOME", "\"$HOME\"", "\"`a`\""})
+  for (const char* text : {"a | b", "a && b", "a; b", "a > b", "a < b", "(a)", "a `b`", "$HOME",
+                           "\"$HOME\"", "\"`a`\""})
     EXPECT_USAGE_ERROR(split_words(text), "to a shell only");
   EXPECT_USAGE_ERROR(split_words("python x > log"), "at character 10");
   EXPECT_USAGE_ERROR(split_words("a 'b"), "a ' without its end at character 3");
@@ -42,7 +43,8 @@ TEST(WordsTest, RefusesWhatOnlyAShellUnderstands) {
 }
 
 TEST(WordsTest, QuotedWordsComeBackUnchangedThroughAShell) {
-  const Texts nasty{"", "a b", "it's", "$HOME `x` \"q\" \\", "*?~#", "new\nline", "--flag=1,2", "\xc3\xa4"};
+  const Texts nasty{"",     "a b",       "it's",       "$HOME `x` \"q\" \\",
+                    "*?~#", "new\nline", "--flag=1,2", "\xc3\xa4"};
   EXPECT_EQ(texts(quote_words(nasty)), nasty);
   const ProcessResult result = run_process(shell("printf '%s|' " + quote_words(nasty)));
   std::string expected;
