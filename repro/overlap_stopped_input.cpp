@@ -13,17 +13,13 @@ const Scenario& overlap_stopped_input() {
       .title = "overlap linear on an input that stops gradients",
       .upstream = "measured on PaddlePaddle 2.6.2 and 3.3.1, not reported",
       .model = make_model<StackModel>(),
+      .toggles = {"path", "embed", "pp", "first_op", "residual"},
       .claim = {{"pp", "1"}, {"path", "overlap"}, {"embed", "0"}},
       .clean = {{"embed", "1"}},
-      .expected = {.switches = {{"pp", "1"}, {"path", "overlap"}, {"embed", "0"}},
-           .outcome = OutcomeClass::kError,
-           .kind = "GRAD_FOR_STOPPED_INPUT",
-           .phase = "backward"},
+      .expected = {.outcome = OutcomeClass::kError, .kind = "GRAD_FOR_STOPPED_INPUT", .phase = "backward"},
       .minimal = {
           {.switches = {{"path", "overlap"}, {"embed", "0"}},
-           .outcome = OutcomeClass::kError,
-           .kind = "GRAD_FOR_STOPPED_INPUT",
-           .phase = "backward"}}};
+           .outcome = OutcomeClass::kError, .kind = "GRAD_FOR_STOPPED_INPUT", .phase = "backward"}}};
   return scenario;
 }
 

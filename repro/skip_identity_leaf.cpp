@@ -15,25 +15,11 @@ const Scenario& skip_identity_leaf() {
       .title = "skip_c_identity fails under pp-merge + recompute",
       .upstream = "PaddlePaddle/Paddle issue 59290",
       .model = make_model<StackModel>(),
+      .toggles = {"identity", "recompute", "pp", "first_op", "residual"},
       .claim = {{"identity", "skip"}, {"recompute", "reentrant"}},
       .clean = {{"identity", "copy"}},
-      .expected = {.switches = {{"identity", "skip"}, {"recompute", "reentrant"}},
-           .outcome = OutcomeClass::kError,
-           .kind = "LEAF_INPLACE",
-           .phase = "recompute"},
-      .minimal = {
-          {.switches = {{"identity", "skip"}, {"residual", "1"}},
-           .outcome = OutcomeClass::kWrongGrad,
-           .kind = "",
-           .phase = "backward"},
-          {.switches = {{"identity", "skip"}, {"recompute", "reentrant"}},
-           .outcome = OutcomeClass::kError,
-           .kind = "LEAF_INPLACE",
-           .phase = "recompute"},
-          {.switches = {{"identity", "skip"}, {"pp", "2"}},
-           .outcome = OutcomeClass::kError,
-           .kind = "LEAF_INPLACE",
-           .phase = "forward"}}};
+      .expected = {.outcome = OutcomeClass::kError, .kind = "LEAF_INPLACE", .phase = "recompute"},
+      .minimal = with_reported({})};
   return scenario;
 }
 

@@ -7,6 +7,7 @@
 
 #include "engine/model.hpp"
 #include "outcome/reference.hpp"
+#include "scenario/scenario.hpp"
 
 namespace culprit {
 
@@ -61,5 +62,16 @@ struct StackModel {
     return run_stack(ops, blocks, x, block<Ops>);
   }
 };
+
+// The minimal failing combinations of skip_c_identity in this model, beside a scenario's own.
+inline std::vector<DeclaredFailure> with_reported(std::vector<DeclaredFailure> list) {
+  list.push_back({.switches = {{"identity", "skip"}, {"residual", "1"}},
+                  .outcome = OutcomeClass::kWrongGrad, .kind = "", .phase = "backward"});
+  list.push_back({.switches = {{"identity", "skip"}, {"recompute", "reentrant"}},
+                  .outcome = OutcomeClass::kError, .kind = "LEAF_INPLACE", .phase = "recompute"});
+  list.push_back({.switches = {{"identity", "skip"}, {"pp", "2"}},
+                  .outcome = OutcomeClass::kError, .kind = "LEAF_INPLACE", .phase = "forward"});
+  return list;
+}
 
 }  // namespace culprit

@@ -12,7 +12,8 @@
 #include <thread>
 
 #include "app/cell_flags.hpp"
-#include "app/version.hpp"
+#include "app/run_command.hpp"
+#include "base/version.hpp"
 #include "base/error.hpp"
 #include "matrix/cells_file.hpp"
 #include "scenario/scenario.hpp"
@@ -65,11 +66,13 @@ int main(int argc, char** argv) {
                "culprit"};
   app.set_version_flag("--version", std::string(kVersionText));
   app.require_subcommand(1);
+  RunCommand run(app);
   CellsCommand cells;
   cells.add_to(app);
   app.add_subcommand("list", "list the scenarios");
   if (const int status = parse_or_report(app, argc, argv); status >= 0) return status;
   return guarded("culprit", [&] {
+    if (app.got_subcommand("run")) return run.run({argv, argv + argc});
     if (app.got_subcommand("cells")) return cells.run();
     return list_scenarios();
   });

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "app/cell_flags.hpp"
-#include "app/version.hpp"
+#include "base/version.hpp"
 #include "base/error.hpp"
 #include "outcome/outcome_json.hpp"
 #include "outcome/run_once.hpp"

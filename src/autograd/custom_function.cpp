@@ -61,6 +61,10 @@ void FunctionContext::save_for_backward(const std::vector<Tensor>& tensors) {
 }
 
 std::vector<Tensor> FunctionContext::saved() {
+  if (freed_)
+    throw SubjectError(kind::kGraphFreed,
+                       "trying to run backward through the same graph a second time: what the function saved has "
+                       "been freed");
   std::vector<Tensor> result;
   for (const auto& entry : saved_)
     result.push_back(entry.hooks ? entry.hooks->unpack(entry.packed) : entry.object);

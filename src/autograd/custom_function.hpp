@@ -19,11 +19,14 @@ class FunctionContext {
   // saved-tensor hooks. alias: the objects themselves. Errors: SubjectError SAVE_NONE where the
   // framework's hooks refuse a none.
   void save_for_backward(const std::vector<Tensor>& tensors);
-  // The saved objects, or what the hooks supply for them.
+  // The saved objects, or what the hooks supply for them. Errors: GRAPH_FREED after release_saved().
   std::vector<Tensor> saved();
   // Exempts an output from the in-place rules (rule 7).
   void mark_not_inplace(const Tensor& tensor) { not_inplace_.push_back(tensor); }
-  void release_saved() { saved_.clear(); }
+  void release_saved() {
+    freed_ |= !saved_.empty();
+    saved_.clear();
+  }
 
   Context& context() { return context_; }
   const std::vector<Tensor>& not_inplace() const { return not_inplace_; }
@@ -36,6 +39,7 @@ class FunctionContext {
   };
   Context& context_;
   std::vector<Saved> saved_;
+  bool freed_ = false;
   std::vector<Tensor> not_inplace_;
 };
 

@@ -20,6 +20,7 @@ inline constexpr std::string_view kUseAfterRelease = "USE_AFTER_RELEASE";
 inline constexpr std::string_view kGraphFreed = "GRAPH_FREED";
 inline constexpr std::string_view kReplayMismatch = "REPLAY_MISMATCH";
 inline constexpr std::string_view kCollectiveMismatch = "COLLECTIVE_MISMATCH";
+inline constexpr std::string_view kHooksTaken = "HOOKS_TAKEN";
 inline constexpr std::string_view kPeerLost = "PEER_LOST";
 }  // namespace kind
 

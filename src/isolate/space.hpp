@@ -11,7 +11,8 @@
 namespace culprit {
 
 // One switch. The first value is the reporter's setting, the last is off; at least two values, all
-// different. A value is a name; what it stands for (flags, an environment variable) is the target's.
+// different. A value is a name; what it stands for (flags, an environment variable) is the
+// target's.
 struct Switch {
   std::string name;
   std::vector<std::string> values;
@@ -24,8 +25,8 @@ struct Setting {
   auto operator<=>(const Setting&) const = default;
 };
 
-// An assignment is invalid when it contains every setting of `all_of` (an `excludes` of two settings; a
-// `requires` a=1 -> b=1 becomes {a=1, b=0} for each other value of b).
+// An assignment is invalid when it contains every setting of `all_of` (an `excludes` of two
+// settings; a `requires` a=1 -> b=1 becomes {a=1, b=0} for each other value of b).
 struct Constraint {
   std::vector<Setting> all_of;
   std::string text;  // as the user wrote it, for messages
@@ -50,8 +51,13 @@ struct Trial {
   std::string fingerprint;  // class, kind, phase, place; only for kFail
 };
 
-// Runs the assignments of one batch (any order, in parallel if it likes) and returns their results in
-// the batch's order. Throws to stop the search (budget, signal); the search never catches.
+// Runs the assignments of one batch (any order, in parallel if it likes) and returns their results
+// in the batch's order. One assignment may be asked several times, within a batch or later: each
+// time means one more run of it (repeats of a flaky failure), so an evaluator that answers from a
+// journal hands out the n-th recorded run for the n-th request and never one recorded run twice.
+// Returning fewer results than asked stops the search, which then returns what it has found so far
+// (a signal, a spent clock). An exception passes through the search uncaught, and its findings are
+// lost.
 using Evaluate = std::function<std::vector<Trial>(std::span<const Assignment>)>;
 
 }  // namespace culprit

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-namespace culprit::shell {
+namespace culprit::launch::shell {
 
 namespace {
 
@@ -221,4 +221,4 @@ void LaunchFinder::inspect(const Invocation& invocation) {
   if (!invocation.trial) launches_.push_back(std::move(launch));
 }
 
-}  // namespace culprit::shell
+}  // namespace culprit::launch::shell

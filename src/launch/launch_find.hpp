@@ -7,7 +7,7 @@
 #include "launch/launch_script.hpp"
 #include "launch/shell_eval.hpp"
 
-namespace culprit::shell {
+namespace culprit::launch::shell {
 
 class LaunchFinder {
  public:
@@ -32,4 +32,4 @@ class LaunchFinder {
   Outer outer_;
 };
 
-}  // namespace culprit::shell
+}  // namespace culprit::launch::shell

@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-namespace culprit::shell {
+namespace culprit::launch::shell {
 
 namespace {
 
@@ -240,4 +240,4 @@ std::optional<std::int64_t> parse_integer(std::string_view text) {
   return negative ? -value : value;
 }
 
-}  // namespace culprit::shell
+}  // namespace culprit::launch::shell

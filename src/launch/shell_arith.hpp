@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace culprit::shell {
+namespace culprit::launch::shell {
 
 struct ArithContext {
   // Value of a variable; nullopt if it is not known or not an integer.
@@ -24,4 +24,4 @@ std::optional<std::int64_t> evaluate_arith(std::string_view text, const ArithCon
 // allowed.
 std::optional<std::int64_t> parse_integer(std::string_view text);
 
-}  // namespace culprit::shell
+}  // namespace culprit::launch::shell

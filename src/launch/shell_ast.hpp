@@ -9,7 +9,7 @@
 
 #include "launch/launch_script.hpp"
 
-namespace culprit::shell {
+namespace culprit::launch::shell {
 
 struct ShellWord;
 
@@ -106,4 +106,4 @@ struct CaseArm {
   bool falls_through = false;  // ;& or ;;&
 };
 
-}  // namespace culprit::shell
+}  // namespace culprit::launch::shell

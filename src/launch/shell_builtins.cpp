@@ -9,7 +9,7 @@
 #include "launch/shell_arith.hpp"
 #include "launch/shell_eval.hpp"
 
-namespace culprit::shell {
+namespace culprit::launch::shell {
 
 namespace {
 
@@ -257,4 +257,4 @@ void ShellEvaluator::write_files(const Command& command, const std::vector<Field
   }
 }
 
-}  // namespace culprit::shell
+}  // namespace culprit::launch::shell

@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "launch/shell_parser.hpp"
 
-namespace culprit::shell {
+namespace culprit::launch::shell {
 
 namespace {
 // Bytes of values made plus work done. A launch script needs some 100 KB; this ends hostile ones
@@ -113,4 +113,4 @@ std::string ShellEvaluator::display(const Value& value) const {
   return text;
 }
 
-}  // namespace culprit::shell
+}  // namespace culprit::launch::shell

@@ -18,7 +18,7 @@
 #include "launch/shell_test.hpp"
 #include "launch/shell_value.hpp"
 
-namespace culprit::shell {
+namespace culprit::launch::shell {
 
 // One word after expansion.
 struct Field {
@@ -172,4 +172,4 @@ class ShellEvaluator {
   int depth_ = 0;
 };
 
-}  // namespace culprit::shell
+}  // namespace culprit::launch::shell

@@ -9,7 +9,7 @@
 #include "launch/shell_eval.hpp"
 #include "launch/shell_parser.hpp"
 
-namespace culprit::shell {
+namespace culprit::launch::shell {
 
 namespace {
 constexpr int kMaxExecDepth = 200;
@@ -385,4 +385,4 @@ ShellEvaluator::Outcome ShellEvaluator::exec_arith(const Command& command) {
   return outcome;
 }
 
-}  // namespace culprit::shell
+}  // namespace culprit::launch::shell

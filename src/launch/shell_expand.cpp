@@ -8,7 +8,7 @@
 #include "launch/shell_arith.hpp"
 #include "launch/shell_eval.hpp"
 
-namespace culprit::shell {
+namespace culprit::launch::shell {
 
 namespace {
 
@@ -359,4 +359,4 @@ std::string ShellEvaluator::expand_pattern(const ShellWord& word, bool& known) {
   return pattern;
 }
 
-}  // namespace culprit::shell
+}  // namespace culprit::launch::shell

@@ -9,7 +9,7 @@
 
 #include "base/error.hpp"
 
-namespace culprit::shell {
+namespace culprit::launch::shell {
 
 ShellParser::ShellParser(std::string_view text, std::function<int(std::uint32_t)> line_of)
     : text_(text), line_of_(std::move(line_of)) {}
@@ -370,4 +370,4 @@ std::shared_ptr<Command> ShellParser::parse_test() {
   return command;
 }
 
-}  // namespace culprit::shell
+}  // namespace culprit::launch::shell

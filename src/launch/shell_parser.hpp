@@ -12,7 +12,7 @@
 
 #include "launch/shell_ast.hpp"
 
-namespace culprit::shell {
+namespace culprit::launch::shell {
 
 class ShellParser {
  public:
@@ -114,4 +114,4 @@ inline bool is_name_start(char c) {
 }
 inline bool is_name_char(char c) { return is_name_start(c) || (c >= '0' && c <= '9'); }
 
-}  // namespace culprit::shell
+}  // namespace culprit::launch::shell

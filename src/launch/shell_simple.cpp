@@ -6,7 +6,7 @@
 
 #include "launch/shell_parser.hpp"
 
-namespace culprit::shell {
+namespace culprit::launch::shell {
 
 namespace {
 bool declares(const std::string& word) {
@@ -129,4 +129,4 @@ bool ShellParser::parse_redirect(Command& command) {
   return true;
 }
 
-}  // namespace culprit::shell
+}  // namespace culprit::launch::shell

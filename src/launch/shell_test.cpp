@@ -7,7 +7,7 @@
 
 #include "launch/shell_arith.hpp"
 
-namespace culprit::shell {
+namespace culprit::launch::shell {
 
 bool text_of(const Value& value, const GapTable& gaps, std::string& text, bool& assumed) {
   text.clear();
@@ -183,4 +183,4 @@ TestResult evaluate_test(const std::vector<TestItem>& items, bool double_bracket
   return Evaluator(items, double_bracket, gaps).run();
 }
 
-}  // namespace culprit::shell
+}  // namespace culprit::launch::shell

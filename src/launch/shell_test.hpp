@@ -6,7 +6,7 @@
 
 #include "launch/shell_value.hpp"
 
-namespace culprit::shell {
+namespace culprit::launch::shell {
 
 enum class Truth { kFalse, kTrue, kUnknown };
 
@@ -34,4 +34,4 @@ inline Truth negate(Truth truth) {
   return truth == Truth::kTrue ? Truth::kFalse : Truth::kTrue;
 }
 
-}  // namespace culprit::shell
+}  // namespace culprit::launch::shell

@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 
-namespace culprit::shell {
+namespace culprit::launch::shell {
 
 void Value::append(const Value& other) {
   if (text.size() + other.text.size() > kMaxValueBytes) {
@@ -156,4 +156,4 @@ bool glob_match(std::string_view pattern, std::string_view text) {
   return p == pattern.size();
 }
 
-}  // namespace culprit::shell
+}  // namespace culprit::launch::shell

@@ -10,7 +10,7 @@
 
 #include "launch/launch_script.hpp"
 
-namespace culprit::shell {
+namespace culprit::launch::shell {
 
 // Origins at or above this name a gap: kGapBit | index into GapTable. kNoOrigin is not one.
 inline constexpr std::uint32_t kGapBit = 0x80000000u;
@@ -69,4 +69,4 @@ Value join(const Value& a, const Value& b, const Value& gap);
 // Bash pattern matching: * ? [set] and backslash; iterative, O(pattern x text).
 bool glob_match(std::string_view pattern, std::string_view text);
 
-}  // namespace culprit::shell
+}  // namespace culprit::launch::shell

@@ -5,7 +5,7 @@
 #include "base/error.hpp"
 #include "launch/shell_parser.hpp"
 
-namespace culprit::shell {
+namespace culprit::launch::shell {
 
 namespace {
 bool ends_word(char c) {
@@ -391,4 +391,4 @@ ShellWord ShellParser::here_body(std::uint32_t begin, std::uint32_t end,
   return word;
 }
 
-}  // namespace culprit::shell
+}  // namespace culprit::launch::shell

@@ -123,6 +123,9 @@ Tensor recompute(Context& context, RecomputeKind kind, const Block& block,
     case RecomputeKind::kReentrant:
       return apply(context, std::make_shared<ReentrantFunction>(block), inputs)[0];
     case RecomputeKind::kNonReentrant: {
+      if (context.hooks())
+        throw SubjectError(kind::kHooksTaken,
+                           "paddle.autograd.saved_tensors_hooks only one pair of hooks is allowed at a time");
       const HooksScope hooks(context, std::make_shared<NonReentrantHooks>(context, block, inputs));
       return block(inputs);
     }

@@ -18,7 +18,7 @@ using Settings = std::vector<std::pair<std::string, std::string>>;
 // A declared minimal failing combination: every cell of the matrix that contains none of a scenario's
 // passes. Neither engine nor judge reads it.
 struct DeclaredFailure {
-  Settings switches;
+  Settings switches = {};
   OutcomeClass outcome = OutcomeClass::kError;
   std::string kind;   // of an error
   std::string phase;  // forward | recompute | backward
@@ -29,9 +29,10 @@ struct Scenario {
   std::string title;     // one line, as a bug's headline
   std::string upstream;  // the public thread, or how it was found
   Model model;
+  std::vector<std::string> toggles;  // the switches of its matrix, by name, in the order of display
   Settings claim;  // the flags that show the bug, on top of the defaults
   Settings clean;  // the clean twin: what differs from the claim so that it passes
-  DeclaredFailure expected;                // what the claim comes to
+  DeclaredFailure expected;                // what the claim comes to (its switches are the claim)
   std::vector<DeclaredFailure> minimal;    // over the main matrix
 };
 

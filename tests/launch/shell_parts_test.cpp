@@ -5,7 +5,7 @@
 #include "launch/shell_arith.hpp"
 #include "launch/shell_value.hpp"
 
-namespace culprit::shell {
+namespace culprit::launch::shell {
 namespace {
 
 std::optional<std::int64_t> arith(std::string_view text) {
@@ -70,4 +70,4 @@ TEST(ShellValue, JoinKeepsWhatIsCommon) {
 }
 
 }  // namespace
-}  // namespace culprit::shell
+}  // namespace culprit::launch::shell

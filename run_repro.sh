@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# Builds culprit into build/ (quietly, without the tests) and passes all flags to `culprit run`.
+#   ./run_repro.sh --tp 2 --pp 2 --recompute      the main job
+#   ./run_repro.sh --from launch.sh               a reporter's launch script, read and never run
+#   ./run_repro.sh --help
+# Needs a C++20 compiler, CMake, Ninja, OpenBLAS, fmt, CLI11 and nlohmann/json; on Debian what is missing is
+# installed with apt-get where that is allowed. Uses no other network. Exit status 3: could not build.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+build=$root/build
+binary=$build/bin/culprit
+
+# Everything that is built from, by age: no build tool runs when nothing is newer than the program.
+is_fresh() {
+  [ -x "$binary" ] && [ -f "$build/.complete" ] &&
+    [ -z "$(find "$root/src" "$root/repro" "$root/cmake" "$root/CMakeLists.txt" -newer "$build/.complete" -print -quit)" ]
+}
+
+fail() {
+  printf 'run_repro.sh: %s\n' "$1" >&2
+  exit 3
+}
+
+# package:probe; the probe says whether it is there.
+missing_packages() {
+  local header_dirs="/usr/include /usr/local/include" name probe dir found
+  command -v "${CXX:-g++}" >/dev/null || echo g++
+  command -v cmake >/dev/null || echo cmake
+  command -v ninja >/dev/null || echo ninja-build
+  while read -r name probe; do
+    found=
+    for dir in $header_dirs; do
+      # shellcheck disable=SC2086
+      if compgen -G "$dir/$probe" >/dev/null; then found=1; fi
+    done
+    [ -n "$found" ] || echo "$name"
+  done <<EOF
+libopenblas-dev */cblas.h
+libfmt-dev fmt/format.h
+libcli11-dev CLI/App.hpp
+nlohmann-json3-dev nlohmann/json.hpp
+EOF
+}
+
+install_packages() {
+  local -a packages=("$@")
+  local line="apt-get install -y --no-install-recommends ${packages[*]}"
+  if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
+    printf 'run_repro.sh: installing %s\n' "${packages[*]}" >&2
+    mkdir -p "$build"
+    if ! { DEBIAN_FRONTEND=noninteractive apt-get update -q && DEBIAN_FRONTEND=noninteractive $line -q; } >"$build/install.log" 2>&1; then
+      tail -n 20 "$build/install.log" >&2
+      fail "could not install; the whole log is $build/install.log"
+    fi
+  else
+    fail "missing: ${packages[*]}; run: sudo $line"
+  fi
+}
+
+build_culprit() {
+  local -a missing
+  mapfile -t missing < <(missing_packages)
+  [ "${#missing[@]}" -eq 0 ] || install_packages "${missing[@]}"
+  mkdir -p "$build"
+  printf 'run_repro.sh: building (a minute on two cores, once) ...\n' >&2
+  local marker=$build/.started
+  touch "$marker"
+  rm -f "$build/.complete"
+  if ! { cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCULPRIT_BUILD_TESTS=OFF && cmake --build "$build" --target culprit_programs; } >"$build/build.log" 2>&1; then
+    grep -E -m 10 'error|Error|not found' "$build/build.log" >&2 || tail -n 20 "$build/build.log" >&2
+    fail "the build failed; the whole log is $build/build.log"
+  fi
+  mv "$marker" "$build/.complete"
+}
+
+is_fresh || build_culprit
+case "${1-}" in
+  --version) exec "$binary" --version ;;
+  *) exec "$binary" run "$@" ;;
+esac

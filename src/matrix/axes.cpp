@@ -1,0 +1,110 @@
+#include "matrix/axes.hpp"
+
+#include <algorithm>
+
+namespace culprit {
+namespace {
+
+// What people call the switches.
+std::string label_for(const std::string& name, const std::string& value) {
+  if (name == "identity" && value == "skip") return "skip_c_identity";
+  if (name == "identity") return "identity " + value;
+  if (name == "recompute") return value == "nonreentrant" ? "recompute (non-reentrant)" : "recompute (reentrant)";
+  if (name == "pp") return "pp-merge";
+  if (name == "first_op") return "operator before";
+  if (name == "residual") return "residual";
+  if (name == "fan_out") return value + " linears on one input";
+  if (name == "path") return "overlap path";
+  if (name == "embed") return "no embedding";
+  if (name == "release") return "release";
+  return name + "=" + value;
+}
+
+Axis axis_for(const std::string& name, const Scenario& scenario, const Cell& pinned) {
+  static const Cell defaults;
+  Axis axis;
+  axis.off = name == "pp" ? "1" : field(name).get(defaults);
+  std::vector<std::string> values;
+  const auto want = [&](const std::string& value) {
+    if (value != axis.off && std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+  };
+  if (name == "pp") {
+    want(field("pp").get(pinned));
+  } else if (name == "recompute") {
+    want("reentrant");
+    want("nonreentrant");
+  } else {
+    for (const auto& [which, value] : scenario.claim)
+      if (which == name) want(value);
+    for (const DeclaredFailure& declared : scenario.minimal)
+      for (const auto& [which, value] : declared.switches)
+        if (which == name) want(value);
+    if (name == "first_op") want("scale");
+    if (name == "residual") want("1");
+  }
+  for (const std::string& value : values) axis.on.push_back({label_for(name, value), name, value});
+  return axis;
+}
+
+}  // namespace
+
+Cell cell_of(const Matrix& matrix, const Choice& choice) {
+  Cell cell = matrix.base;
+  for (std::size_t a = 0; a < matrix.axes.size(); ++a) {
+    const Axis& axis = matrix.axes[a];
+    field(axis.on[0].field).set(cell, choice[a] == 0 ? axis.off : axis.on[choice[a] - 1].value);
+  }
+  return cell;
+}
+
+std::size_t num_on(const Choice& choice) {
+  return static_cast<std::size_t>(std::count_if(choice.begin(), choice.end(), [](auto c) { return c != 0; }));
+}
+
+std::string label_of(const Matrix& matrix, const Choice& choice) {
+  std::string text;
+  for (std::size_t a = 0; a < choice.size(); ++a)
+    if (choice[a] != 0) text += (text.empty() ? "" : " + ") + matrix.axes[a].on[choice[a] - 1].label;
+  return text.empty() ? "base" : text;
+}
+
+Settings settings_of(const Matrix& matrix, const Choice& choice) {
+  Settings settings;
+  for (std::size_t a = 0; a < choice.size(); ++a)
+    if (choice[a] != 0) {
+      const AxisValue& on = matrix.axes[a].on[choice[a] - 1];
+      settings.emplace_back(on.field, on.value);
+    }
+  return settings;
+}
+
+Matrix make_matrix(const Scenario& scenario, const Cell& pinned, bool with_recompute) {
+  Matrix matrix;
+  matrix.base = pinned;
+  for (const std::string& name : scenario.toggles) {
+    if (name == "pp" && pinned.pp == 1) continue;
+    if (name == "recompute" && !with_recompute) continue;
+    Axis axis = axis_for(name, scenario, pinned);
+    if (axis.on.empty()) continue;
+    field(name).set(matrix.base, axis.off);
+    matrix.axes.push_back(std::move(axis));
+  }
+  // Every choice, counted like an odometer, then ordered by the number of switches on.
+  Choice choice(matrix.axes.size(), 0);
+  for (bool more = true; more;) {
+    if (why_impossible(cell_of(matrix, choice)).empty()) matrix.choices.push_back(choice);
+    more = false;
+    for (std::size_t a = choice.size(); a-- > 0;) {
+      if (++choice[a] <= matrix.axes[a].on.size()) {
+        more = true;
+        break;
+      }
+      choice[a] = 0;
+    }
+  }
+  std::stable_sort(matrix.choices.begin(), matrix.choices.end(),
+                   [](const Choice& a, const Choice& b) { return num_on(a) < num_on(b); });
+  return matrix;
+}
+
+}  // namespace culprit

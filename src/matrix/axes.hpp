@@ -1,0 +1,44 @@
+// Stage: matrix. The switches of a run and the cells they span.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/cell.hpp"
+#include "scenario/scenario.hpp"
+
+namespace culprit {
+
+// One switch of the matrix: off, or one of its on-values.
+struct AxisValue {
+  std::string label;  // "recompute (reentrant)"
+  std::string field;  // "recompute"
+  std::string value;  // "reentrant"
+};
+struct Axis {
+  std::string off;  // value of the field when off
+  std::vector<AxisValue> on;
+};
+
+// Which value each axis has: 0 off, i the i-th on-value.
+using Choice = std::vector<std::size_t>;
+
+struct Matrix {
+  Cell base;  // sizes and pinned toggles; every axis off
+  std::vector<Axis> axes;
+  std::vector<Choice> choices;  // all possible cells: the base, each switch alone, pairs, ..., all
+};
+
+// The scenario's switches (Scenario::toggles) on top of `pinned`. A pipeline switch (pp) is in the matrix
+// when pinned.pp is above 1, off meaning one stage with the same blocks and micro-batches; a recompute
+// switch when `with_recompute`, with both kinds. Impossible cells are left out.
+Matrix make_matrix(const Scenario& scenario, const Cell& pinned, bool with_recompute);
+
+Cell cell_of(const Matrix& matrix, const Choice& choice);
+std::size_t num_on(const Choice& choice);
+// "skip_c_identity + residual"; "base" when all are off.
+std::string label_of(const Matrix& matrix, const Choice& choice);
+// The on-values as settings.
+Settings settings_of(const Matrix& matrix, const Choice& choice);
+
+}  // namespace culprit

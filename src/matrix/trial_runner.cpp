@@ -1,0 +1,94 @@
+#include "matrix/trial_runner.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <string.h>
+
+#include "base/error.hpp"
+#include "outcome/outcome_json.hpp"
+#include "process/process_runner.hpp"
+
+namespace culprit {
+namespace {
+
+// The outcome of an ended program. Errors: SetupError.
+Outcome outcome_of(const ProcessResult& result, const std::vector<std::string>& command) {
+  const auto failed = [&](const std::string& why) {
+    return SetupError(fmt::format("{}: {}; repeat it by hand: {}\n{}", command[0], why, fmt::join(command, " "),
+                                  result.err.text()));
+  };
+  switch (result.end) {
+    case ProcessEnd::kExited: {
+      if (!outcome_of_exit(result.value)) throw failed(fmt::format("ended with exit status {}", result.value));
+      const std::string out = result.out.text();
+      if (out.empty()) throw failed("printed no outcome");
+      return parse_json_line(out.substr(0, out.find('\n')));
+    }
+    case ProcessEnd::kSignalled: {
+      const char* name = sigabbrev_np(result.value);
+      Outcome outcome;
+      outcome.outcome = OutcomeClass::kCrash;
+      outcome.kind = name ? fmt::format("SIG{}", name) : fmt::format("signal {}", result.value);
+      outcome.message = "the cell's process died of a signal";
+      return outcome;
+    }
+    case ProcessEnd::kStalled:
+    case ProcessEnd::kDeadline: {
+      Outcome outcome;
+      outcome.outcome = OutcomeClass::kHang;
+      outcome.kind = "STALLED";
+      outcome.message = "no rank finished an operation before the deadline; the process group was killed";
+      return outcome;
+    }
+    case ProcessEnd::kCancelled:
+      throw Stopped();
+    case ProcessEnd::kCannotStart:
+      throw failed(result.error);
+  }
+  throw failed("ended in an unknown way");
+}
+
+}  // namespace
+
+std::vector<std::string> program_flags(const Cell& cell) {
+  std::vector<std::string> flags = to_flags(cell);
+  if (flags.empty()) flags.push_back(fmt::format("--tp={}", cell.tp));
+  return flags;
+}
+
+TrialRunner::TrialRunner(std::string scenario, TrialOptions options)
+    : scenario_(std::move(scenario)), options_(std::move(options)) {}
+
+std::vector<Outcome> TrialRunner::run(const std::vector<Cell>& cells) {
+  std::vector<ProcessRequest> requests;
+  std::vector<const Cell*> running;
+  for (const Cell& cell : cells) {
+    const auto [entry, is_new] = known_.try_emplace(program_flags(cell));
+    if (!is_new) continue;
+    ProcessRequest request;
+    request.argv = {options_.program.string()};
+    request.argv.insert(request.argv.end(), entry->first.begin(), entry->first.end());
+    // Ranks are threads already; a cell must not start a second level of threads in the BLAS library.
+    request.environment = {{"OPENBLAS_NUM_THREADS", "1"}};
+    request.stall_deadline = options_.stall_deadline;
+    requests.push_back(std::move(request));
+    running.push_back(&cell);
+  }
+  const RunOptions options{
+      .jobs = options_.jobs,
+      .on_start = {},
+      .on_done =
+          [&](std::size_t i, ProcessResult&& result) {
+            const Outcome outcome = outcome_of(result, requests[i].argv);
+            const auto flags = program_flags(*running[i]);
+            known_[flags] = outcome;
+            if (options_.on_done) options_.on_done(flags, outcome, to_json_line(scenario_, *running[i], outcome));
+          },
+      .cancel_fd = options_.cancel_fd};
+  if (!run_processes(requests, options)) throw Stopped();
+  std::vector<Outcome> outcomes;
+  for (const Cell& cell : cells) outcomes.push_back(known_.at(program_flags(cell)));
+  return outcomes;
+}
+
+}  // namespace culprit

@@ -1,0 +1,53 @@
+// Runs cells as scenario programs, each in a process of its own.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "config/cell.hpp"
+#include "outcome/outcome.hpp"
+
+namespace culprit {
+
+struct TrialOptions {
+  std::filesystem::path program;  // the scenario's
+  std::size_t jobs = 1;
+  // Without any rank finishing an operation: the process group is killed and the cell is HANG.
+  std::chrono::milliseconds stall_deadline{10000};
+  int cancel_fd = -1;
+  // As each cell ends: its flags, what it came to, its JSON line (made up for a killed one).
+  std::function<void(const std::vector<std::string>& flags, const Outcome& outcome, const std::string& line)> on_done;
+};
+
+// Remembers what ran: a cell asked for twice runs once.
+class TrialRunner {
+ public:
+  TrialRunner(std::string scenario, TrialOptions options);
+
+  // Outcomes in the order of `cells`. A crash is CRASH with the signal's name, a stall HANG. Errors:
+  // SetupError when the program can't start, ends with a status that is no outcome, or prints no outcome;
+  // Stopped when cancelled.
+  std::vector<Outcome> run(const std::vector<Cell>& cells);
+  std::size_t trials() const { return known_.size(); }
+
+ private:
+  std::string scenario_;
+  TrialOptions options_;
+  std::map<std::vector<std::string>, Outcome> known_;
+};
+
+// All flags of a cell as its program takes them: defaults too where none differs, so that it is never
+// mistaken for the claim.
+std::vector<std::string> program_flags(const Cell& cell);
+
+// The run was cancelled by a signal; what was found so far has been reported through on_done.
+class Stopped : public std::exception {
+ public:
+  const char* what() const noexcept override { return "stopped"; }
+};
+
+}  // namespace culprit

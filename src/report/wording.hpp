@@ -1,0 +1,35 @@
+// How findings are put into words; shared by all writers, so that terminal and files say the same.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/run_record.hpp"
+
+namespace culprit {
+
+// "tp 2 x pp 2, 4 micro-batches, CPU threads"
+std::string layout_in_words(const JobResult& job);
+// "gradient of embed off by 2.27 x its largest entry, no error"; "LEAF_INPLACE in the recompute of
+// micro-batch 0"; "PASS".
+std::string outcome_in_words(const Outcome& outcome);
+// "stage 0, both ranks"
+std::string place_in_words(const JobResult& job, const Outcome& outcome);
+// "each switch alone passes; not needed: ..."
+std::string not_needed_in_words(const JobResult& job);
+// PASS, FAIL or SILENT.
+std::string verdict_word(const Outcome& outcome);
+// One fix at one minimal combination: the effect at one linear, and at two where that differs.
+std::string fix_in_words(const MinimalFinding& finding, std::size_t fix);
+// "clears all", "clears some", "no effect", ...
+std::string fix_summary(const JobResult& job, std::size_t fix);
+// What the fix costs beside a new handle (view), as counted during the trials; "-" where it clears nothing.
+std::string fix_cost(const JobResult& job, std::size_t fix);
+// A name for the column of a minimal combination: its label.
+std::string minimal_label(const JobResult& job, const MinimalFinding& finding);
+// The command that repeats one cell.
+std::string repeat_command(const RunRecord& record, const Cell& cell);
+// The words of a command line, quoted for a shell where needed.
+std::string shell_line(const std::vector<std::string>& words);
+
+}  // namespace culprit

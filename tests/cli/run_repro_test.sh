@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# End-to-end test of run_repro.sh. usage: run_repro_test.sh SOURCE_FOLDER
+set -uo pipefail
+root=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+failures=0
+
+# check NAME EXPECTED_STATUS PATTERN COMMAND...: the command's status and a pattern in its output.
+check() {
+  local name=$1 expected=$2 pattern=$3 status
+  shift 3
+  "$@" >"$work/output" 2>&1
+  status=$?
+  if [ "$status" != "$expected" ] || ! grep -qE -- "$pattern" "$work/output"; then
+    printf 'FAILED %s: status %s, expected %s and /%s/ in:\n' "$name" "$status" "$expected" "$pattern"
+    head -n 30 "$work/output"
+    failures=$((failures + 1))
+  else
+    printf 'ok %s\n' "$name"
+  fi
+}
+same() {
+  if [ "$2" != "$3" ]; then
+    printf 'FAILED %s: got %s, expected %s\n' "$1" "$2" "$3"
+    failures=$((failures + 1))
+  fi
+}
+
+run=$root/run_repro.sh
+check "main job finds the silent one first" 0 'SILENT +skip_c_identity \+ residual' "$run" --tp 2 --pp 2 --recompute --out main
+check "main job finds recompute" 0 'skip_c_identity \+ recompute \(reentrant\) +LEAF_INPLACE in the recompute' "$run" --tp 2 --pp 2 --recompute --out main2
+for file in report.md report.json junit.xml cells.jsonl; do
+  [ -s "main/$file" ] || { echo "FAILED main/$file is missing"; failures=$((failures + 1)); }
+done
+python3 - main/report.json main/junit.xml <<'PY' || failures=$((failures + 1))
+import json, sys, xml.etree.ElementTree as xml
+report = json.load(open(sys.argv[1]))
+assert report["schema"] == 1 and report["as_declared"] is True
+switches = sorted(sorted(m["switches"].items()) for m in report["minimal_combinations"])
+assert switches == [[("identity", "skip"), ("pp", "2")], [("identity", "skip"), ("recompute", "reentrant")],
+                    [("identity", "skip"), ("residual", "1")]], switches
+assert len(report["jobs"][0]["cells"]) == 48
+assert xml.parse(sys.argv[2]).getroot().attrib["failures"] == "0"
+PY
+same "results are the same in two runs" \
+  "$(python3 -c 'import json;r=json.load(open("main/report.json"));r.pop("run");print(hash(json.dumps(r)) and json.dumps(r))' | md5sum)" \
+  "$(python3 -c 'import json;r=json.load(open("main2/report.json"));r.pop("run");print(json.dumps(r))' | md5sum)"
+check "an existing folder is not overwritten" 2 'exists already' "$run" --tp 2 --pp 2 --out main
+check "an unknown flag names the nearest" 2 'recompute' "$run" --recomput
+check "an impossible size says why" 2 'tp 3 can.t split 8 features' "$run" --tp 3
+check "an unknown scenario names the nearest" 2 'skip_identity_leaf' "$run" skip_identity_leav
+check "help teaches" 0 'INTO the matrix' "$run" --help
+check "version" 0 '^culprit [0-9]' "$run" --version
+check "a launch script is read both ways" 0 'as the released column layer runs your script' "$run" --from "$root/tests/data/launch/issue_59290.sh" --out launch
+grep -q 'enable_mp_skip_c_identity' launch/report.md || { echo "FAILED the report lists the script's switches"; failures=$((failures + 1)); }
+check "no launch in the script" 2 'launch' "$run" --from "$root/tests/data/README.md" --out nothing
+[ ! -e nothing ] || { echo "FAILED a refused script wrote a folder"; failures=$((failures + 1)); }
+cp "$root/tests/data/launch/issue_59290.sh" '<img onerror=alert(1)>.sh'
+check "a hostile name is inert" 0 'report' "$run" --from '<img onerror=alert(1)>.sh' --out hostile
+if grep -q '<img' hostile/report.md hostile/junit.xml; then echo "FAILED markup of a file name reached a report"; failures=$((failures + 1)); fi
+check "another pipeline depth" 0 'LEAF_INPLACE' "$run" --tp 4 --pp 4 --recompute --out deep
+check "every scenario comes out as declared" 0 'report' "$run" skip_identity_qlora --out qlora
+exit $((failures > 0))

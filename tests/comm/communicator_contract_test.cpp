@@ -1,0 +1,217 @@
+// The contract of every communicator: what arrives, in which order, and what is counted.
+#include "comm/communicator_backends.hpp"
+
+namespace culprit::test {
+namespace {
+
+using Floats = std::vector<float>;
+
+class CommunicatorContractTest : public ::testing::TestWithParam<WorldFactory> {
+ protected:
+  // Runs body(comm) on every rank of one group of `size`; all must finish.
+  void run(int size, const std::function<void(Communicator&)>& body) {
+    const auto ends = run_ranks(GetParam(), size, [&](int rank, TestWorld& world) {
+      body(*world.group(0, all_ranks(size), rank));
+    });
+    for (const RankEnd& end : ends) EXPECT_EQ(end.kind, "") << end.message;
+  }
+};
+
+TEST_P(CommunicatorContractTest, AllReduceGivesTheExactSumOnEveryRank) {
+  for (const int size : {1, 2, 4, 8})
+    run(size, [size](Communicator& comm) {
+      EXPECT_EQ(comm.size(), size);
+      Floats buffer{static_cast<float>(comm.rank() + 1), 10.0F, -static_cast<float>(comm.rank())};
+      comm.all_reduce(buffer, "sum");
+      EXPECT_EQ(buffer, (Floats{static_cast<float>(size * (size + 1) / 2), 10.0F * static_cast<float>(size),
+                                -static_cast<float>(size * (size - 1) / 2)}));
+    });
+}
+
+TEST_P(CommunicatorContractTest, AllReduceAddsInRankOrderToTheBit) {
+  // (1e8 + 1) - 1e8 is 0 in float32 and 1e8 - 1e8 + 1 is 1: any other order gives another sum.
+  const Floats parts{1e8F, 1.0F, -1e8F, 1.0F, 3e-8F};
+  float expected = 0.0F;
+  for (const float part : parts) expected += part;
+  for (int repeat = 0; repeat < 20; ++repeat)
+    run(5, [&](Communicator& comm) {
+      Floats buffer{parts[comm.rank()]};
+      comm.all_reduce(buffer, "sum");
+      EXPECT_EQ(buffer[0], expected);
+    });
+}
+
+TEST_P(CommunicatorContractTest, AllReduceOfNothingCompletes) {
+  run(3, [](Communicator& comm) {
+    Floats buffer;
+    comm.all_reduce(buffer, "empty");
+    EXPECT_TRUE(buffer.empty());
+  });
+}
+
+TEST_P(CommunicatorContractTest, AllGatherGivesEveryPartInRankOrder) {
+  run(4, [](Communicator& comm) {
+    const Floats mine{static_cast<float>(comm.rank()), static_cast<float>(10 * comm.rank())};
+    Floats all(8, -1.0F);
+    comm.all_gather(mine, all, "gather");
+    EXPECT_EQ(all, (Floats{0, 0, 1, 10, 2, 20, 3, 30}));
+    EXPECT_EQ(mine[0], static_cast<float>(comm.rank()));
+  });
+}
+
+TEST_P(CommunicatorContractTest, AllGatherRefusesAResultOfTheWrongSize) {
+  run(1, [](Communicator& comm) {
+    const Floats mine{1.0F, 2.0F};
+    Floats all(3);
+    EXPECT_THROW(comm.all_gather(mine, all, "gather"), std::invalid_argument);
+  });
+}
+
+TEST_P(CommunicatorContractTest, StartedAllReduceCompletesAtItsWait) {
+  run(2, [](Communicator& comm) {
+    Floats first{1.0F}, second{10.0F};
+    const auto one = comm.start_all_reduce(first, "first");
+    const auto two = comm.start_all_reduce(second, "second");
+    two->wait();
+    EXPECT_EQ(second[0], 20.0F);
+    one->wait();
+    EXPECT_EQ(first[0], 2.0F);
+    one->wait();  // a second wait does nothing
+    EXPECT_EQ(first[0], 2.0F);
+  });
+}
+
+TEST_P(CommunicatorContractTest, AbandonedWorkLeavesThePeersUnaffected) {
+  run(3, [](Communicator& comm) {
+    Floats buffer{1.0F};
+    if (comm.rank() == 1)
+      comm.start_all_reduce(buffer, "abandoned");
+    else
+      comm.all_reduce(buffer, "abandoned");
+    EXPECT_EQ(buffer[0], comm.rank() == 1 ? 1.0F : 3.0F);
+    comm.all_reduce(buffer, "the next one");
+    EXPECT_EQ(buffer[0], 7.0F);
+  });
+}
+
+TEST_P(CommunicatorContractTest, MessagesArriveInOrderAndTheSenderNeverWaits) {
+  run(2, [](Communicator& comm) {
+    constexpr int kMessages = 50;
+    if (comm.rank() == 0) {
+      for (int i = 0; i < kMessages; ++i) {
+        const Floats message{static_cast<float>(i), -1.0F};
+        comm.send(message, 1, "message");
+      }
+      Floats ready(1);
+      EXPECT_TRUE(comm.receive(ready, 1, "answer"));
+    } else {
+      const Floats ready{1.0F};
+      comm.send(ready, 0, "answer");
+      for (int i = 0; i < kMessages; ++i) {
+        Floats message(2);
+        EXPECT_TRUE(comm.receive(message, 0, "message"));
+        EXPECT_EQ(message[0], static_cast<float>(i));
+      }
+    }
+  });
+}
+
+TEST_P(CommunicatorContractTest, NoneIsToldAndLeavesTheBufferAlone) {
+  run(2, [](Communicator& comm) {
+    if (comm.rank() == 0) {
+      comm.send_none(1, "none");
+      const Floats value{7.0F};
+      comm.send(value, 1, "value");
+    } else {
+      Floats buffer{5.0F};
+      EXPECT_FALSE(comm.receive(buffer, 0, "none"));
+      EXPECT_EQ(buffer[0], 5.0F);
+      EXPECT_TRUE(comm.receive(buffer, 0, "value"));
+      EXPECT_EQ(buffer[0], 7.0F);
+    }
+  });
+}
+
+TEST_P(CommunicatorContractTest, MessageOfAnotherSizeIsABrokenProgram) {
+  run(2, [](Communicator& comm) {
+    Floats two(2), three(3);
+    if (comm.rank() == 0)
+      comm.send(two, 1, "message");
+    else
+      EXPECT_THROW(comm.receive(three, 0, "message"), std::logic_error);
+  });
+}
+
+TEST_P(CommunicatorContractTest, GroupsOfTheSameMembersDoNotMix) {
+  const auto ends = run_ranks(GetParam(), 2, [](int rank, TestWorld& world) {
+    const auto left = world.group(0, {0, 1}, rank);
+    const auto right = world.group(1, {0, 1}, rank);
+    Floats a{1.0F}, b{100.0F};
+    // Started in opposite orders: each group counts its own calls.
+    const auto first = rank == 0 ? left->start_all_reduce(a, "a") : right->start_all_reduce(b, "b");
+    const auto second = rank == 0 ? right->start_all_reduce(b, "b") : left->start_all_reduce(a, "a");
+    first->wait();
+    second->wait();
+    EXPECT_EQ(a[0], 2.0F);
+    EXPECT_EQ(b[0], 200.0F);
+  });
+  for (const RankEnd& end : ends) EXPECT_EQ(end.kind, "");
+}
+
+TEST_P(CommunicatorContractTest, SubgroupRanksFollowTheOrderOfItsMembers) {
+  const auto ends = run_ranks(GetParam(), 4, [](int rank, TestWorld& world) {
+    const std::vector<int> members = rank % 2 == 0 ? std::vector<int>{2, 0} : std::vector<int>{3, 1};
+    const auto comm = world.group(rank % 2, members, rank);
+    EXPECT_EQ(comm->rank(), rank < 2 ? 1 : 0);
+    const Floats mine{static_cast<float>(rank)};
+    Floats all(2);
+    comm->all_gather(mine, all, "gather");
+    EXPECT_EQ(all, (rank % 2 == 0 ? Floats{2, 0} : Floats{3, 1}));
+  });
+  for (const RankEnd& end : ends) EXPECT_EQ(end.kind, "");
+}
+
+TEST_P(CommunicatorContractTest, CountersTellCallsAndBytes) {
+  run(2, [](Communicator& comm) {
+    Floats buffer(3), all(6);
+    comm.all_reduce(buffer, "sum");
+    comm.all_gather(buffer, all, "gather");
+    if (comm.rank() == 0) {
+      comm.send(buffer, 1, "value");
+      comm.send_none(1, "none");
+    }
+    EXPECT_EQ(comm.counters().collectives, 2);
+    EXPECT_EQ(comm.counters().collective_bytes, 24);
+    EXPECT_EQ(comm.counters().transfers, comm.rank() == 0 ? 2 : 0);
+    EXPECT_EQ(comm.counters().transfer_bytes, comm.rank() == 0 ? 12 : 0);
+  });
+}
+
+TEST_P(CommunicatorContractTest, ManyRoundsOfEverythingStayExact) {
+  constexpr int kRounds = 400, kRanks = 4;
+  run(kRanks, [](Communicator& comm) {
+    const int me = comm.rank(), next = (me + 1) % kRanks, previous = (me + kRanks - 1) % kRanks;
+    float token = static_cast<float>(me);
+    for (int round = 0; round < kRounds; ++round) {
+      Floats sum{token, 1.0F};
+      const auto work = comm.start_all_reduce(sum, "sum");
+      const Floats mine{token};
+      comm.send(mine, next, "token");
+      Floats got(1);
+      EXPECT_TRUE(comm.receive(got, previous, "token"));
+      token = got[0];
+      work->wait();
+      EXPECT_EQ(sum, (Floats{6.0F, 4.0F}));
+      Floats all(kRanks);
+      comm.all_gather(got, all, "gather");
+      EXPECT_EQ(all[me], token);
+    }
+    EXPECT_EQ(token, static_cast<float>(me));  // kRounds is a multiple of kRanks
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, CommunicatorContractTest, ::testing::ValuesIn(communicator_backends()),
+                         [](const auto& instance) { return instance.param.name; });
+
+}  // namespace
+}  // namespace culprit::test

@@ -1,0 +1,151 @@
+// Every recorded cell of the released framework (tests/data/README.md) against the engine: what each came
+// to, where, and its numbers, the wrong ones included.
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <thread>
+
+#include "gtest/gtest.h"
+#include "matrix/cells_file.hpp"
+#include "outcome/judge.hpp"
+#include "scenario/scenario.hpp"
+
+namespace culprit {
+namespace {
+
+constexpr std::size_t kRecordedRows = 4276;
+// Both sides are float32, added up in different orders; the file has 6 digits.
+constexpr double kRelative = 1e-4;
+// Below this a checksum is rounding noise of gradients near 1.
+constexpr double kNoise = 1e-6;
+
+using Row = std::map<std::string, std::string>;
+
+std::vector<std::string> split(const std::string& text, char at) {
+  std::vector<std::string> parts;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, at);) parts.push_back(part);
+  return parts;
+}
+
+// The recorded file holds no quotes.
+std::vector<Row> recorded_rows(const std::string& text) {
+  std::istringstream in(text);
+  std::string line;
+  std::getline(in, line);
+  const auto header = split(line, ',');
+  std::vector<Row> rows;
+  while (std::getline(in, line)) {
+    const auto values = split(line, ',');
+    Row row;
+    for (std::size_t i = 0; i < header.size(); ++i) row[header[i]] = i < values.size() ? values[i] : "";
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+const std::string& recorded_text() {
+  static const std::string text = [] {
+    std::ifstream in(std::string(CULPRIT_TEST_DATA) + "/paddle_3.3.1_cells.csv");
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  }();
+  return text;
+}
+
+bool near(double got, double expected) {
+  return std::abs(got - expected) <= std::max(kRelative * std::abs(expected), kNoise);
+}
+
+// What differs between a recorded row and an outcome, in words; empty if nothing does.
+std::string difference(const Row& row, const Outcome& outcome) {
+  const auto text = [&](const char* column, const std::string& got) {
+    return row.at(column) == got ? "" : std::string(column) + ": got '" + got + "', recorded '" + row.at(column) + "'";
+  };
+  if (auto off = text("outcome", std::string(row_of(outcome.outcome).name)); !off.empty()) return off;
+  if (auto off = text("kind", outcome.kind); !off.empty()) return off;
+  // Of a wrong gradient only the parameter with the largest deviation is named: within rounding of a tie any.
+  if (auto off = text("where", outcome.where); !off.empty()) return off;
+  if (auto off = text("freed", outcome.freed ? std::to_string(*outcome.freed) : ""); !off.empty()) return off;
+  if (row.at("loss").empty() != !outcome.loss) return "loss: only one side has one";
+  if (outcome.loss && !near(*outcome.loss, std::stod(row.at("loss"))))
+    return "loss: got " + std::to_string(*outcome.loss) + ", recorded " + row.at("loss");
+  const auto sums = split(row.at("checksum"), ' ');
+  if (sums.size() != outcome.checksums.size()) return "checksum: another number of parameters";
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    const auto equals = sums[i].find('=');
+    const auto& [name, sum] = outcome.checksums[i];
+    if (sums[i].substr(0, equals) != name) return "checksum: got " + name + ", recorded " + sums[i];
+    if (!near(sum, std::stod(sums[i].substr(equals + 1))))
+      return "checksum of " + name + ": got " + std::to_string(sum) + ", recorded " + sums[i];
+  }
+  return "";
+}
+
+class RecordedCellsTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    std::istringstream in(recorded_text());
+    const CellsFile file = read_cells(in);
+    outcomes_ = run_cells(scenario_named("skip_identity_leaf").model, file.cells,
+                          std::max(1U, std::thread::hardware_concurrency()));
+    rows_ = recorded_rows(recorded_text());
+  }
+  static inline std::vector<Outcome> outcomes_;
+  static inline std::vector<Row> rows_;
+};
+
+TEST_F(RecordedCellsTest, EveryRowComesOutAsRecorded) {
+  ASSERT_EQ(rows_.size(), kRecordedRows);
+  ASSERT_EQ(outcomes_.size(), kRecordedRows);
+  constexpr int kShown = 10;
+  int differing = 0;
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    const std::string off = difference(rows_[i], outcomes_[i]);
+    if (off.empty()) continue;
+    if (++differing <= kShown) ADD_FAILURE() << "line " << i + 2 << ": " << off;
+  }
+  EXPECT_EQ(differing, 0);
+}
+
+TEST_F(RecordedCellsTest, ComparisonCatchesADoctoredRow) {
+  ASSERT_EQ(outcomes_.size(), kRecordedRows);
+  std::map<std::string, int> caught;
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    for (const char* column : {"outcome", "kind", "where", "freed"}) {
+      Row doctored = rows_[i];
+      doctored[column] += "7";
+      caught[column] += !difference(doctored, outcomes_[i]).empty();
+    }
+    if (rows_[i].at("loss").empty()) continue;
+    Row doctored = rows_[i];
+    doctored["loss"] = std::to_string(std::stod(rows_[i].at("loss")) * (1 + 2e-3));
+    caught["loss"] += !difference(doctored, outcomes_[i]).empty();
+    doctored = rows_[i];
+    auto& sums = doctored["checksum"];
+    sums.replace(sums.find('=') + 1, 0, "1");  // of the first parameter
+    caught["checksum"] += !difference(doctored, outcomes_[i]).empty();
+    doctored = rows_[i];
+    doctored["checksum"] += " extra@0.0=1";
+    caught["extra"] += !difference(doctored, outcomes_[i]).empty();
+  }
+  for (const char* column : {"outcome", "kind", "where", "freed"})
+    EXPECT_EQ(caught[column], static_cast<int>(kRecordedRows)) << column;
+  EXPECT_GT(caught["loss"], 0);
+  EXPECT_EQ(caught["checksum"], caught["loss"]);
+  EXPECT_EQ(caught["extra"], caught["loss"]);
+}
+
+TEST_F(RecordedCellsTest, ResultDoesNotDependOnTheNumberOfJobs) {
+  std::istringstream in(recorded_text());
+  const CellsFile file = read_cells(in);
+  const std::vector<Cell> some(file.cells.begin(), file.cells.begin() + 100);
+  const auto alone = run_cells(scenario_named("skip_identity_leaf").model, some, 1);
+  for (std::size_t i = 0; i < some.size(); ++i) {
+    EXPECT_EQ(checksum_text(alone[i]), checksum_text(outcomes_[i])) << i;
+    EXPECT_EQ(alone[i].where, outcomes_[i].where) << i;
+  }
+}
+
+}  // namespace
+}  // namespace culprit

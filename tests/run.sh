@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Runs all tests: the release build with everything, then the engine, the communicator and samples under
+# AddressSanitizer + UBSan and under ThreadSanitizer. On Debian what is missing is installed with apt-get where
+# that is allowed.
+#   tests/run.sh             all of it
+#   tests/run.sh --quick     the release build only
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root"
+quick=
+case "${1-}" in
+  "") ;;
+  --quick) quick=1 ;;
+  *) printf 'tests/run.sh: unknown flag %s; did you mean --quick?\n' "$1" >&2; exit 2 ;;
+esac
+
+packages=(g++ cmake ninja-build git libopenblas-dev libfmt-dev libcli11-dev nlohmann-json3-dev libgtest-dev python3)
+missing=()
+for package in "${packages[@]}"; do
+  dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
+done
+if [ "${#missing[@]}" -gt 0 ]; then
+  line="apt-get install -y --no-install-recommends ${missing[*]}"
+  if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
+    printf 'tests/run.sh: installing %s\n' "${missing[*]}" >&2
+    DEBIAN_FRONTEND=noninteractive apt-get update -q >/dev/null
+    DEBIAN_FRONTEND=noninteractive $line -q >/dev/null
+  else
+    printf 'tests/run.sh: missing: %s; run: sudo %s\n' "${missing[*]}" "$line" >&2
+    exit 3
+  fi
+fi
+
+jobs=$(nproc)
+# preset, ctest arguments: builds quietly (the log on a failure) and tests.
+run_preset() {
+  local preset=$1 log=build/$1.log
+  shift
+  mkdir -p build
+  printf '== %s: building\n' "$preset"
+  if ! { cmake --preset "$preset" && cmake --build --preset "$preset" -j "$jobs"; } >"$log" 2>&1; then
+    tail -n 60 "$log"
+    printf 'tests/run.sh: the %s build failed\n' "$preset" >&2
+    exit 1
+  fi
+  printf '== %s: testing\n' "$preset"
+  ctest --preset "$preset" -j "$jobs" "$@" 2>&1 | grep -vE '^ +Start |Passed +[0-9.]+ sec$'
+}
+
+if [ -z "$quick" ]; then
+  # Sanitizers look at the engine and its neighbours; text handling and programs are for the release build.
+  run_preset asan -L 'unit|contract|repro'
+  run_preset tsan -L 'contract|repro' 
+fi
+run_preset release
