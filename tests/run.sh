@@ -50,6 +50,6 @@ run_preset() {
 if [ -z "$quick" ]; then
   # Sanitizers look at the engine and its neighbours; text handling and programs are for the release build.
   run_preset asan -L 'unit|contract|repro'
-  run_preset tsan -L 'contract|repro' 
+  run_preset tsan -L 'unit|contract|repro'
 fi
 run_preset release
