@@ -26,39 +26,39 @@ int badness(const FixObservation& seen) {
   return 0;
 }
 
-FixEffect effect_on(const FixObservation& before, const FixObservation& after) {
-  if (!after.applicable) return FixEffect::kNotApplicable;
-  if (after.trial.status == Trial::Status::kUnresolved) return FixEffect::kUnresolved;
+ObservedEffect effect_on(const FixObservation& before, const FixObservation& after) {
+  if (!after.applicable) return ObservedEffect::kNotApplicable;
+  if (after.trial.status == Trial::Status::kUnresolved) return ObservedEffect::kUnresolved;
   const bool failed = before.trial.status == Trial::Status::kFail;
   if (after.trial.status == Trial::Status::kPass) {
-    return failed ? FixEffect::kResolves : FixEffect::kStaysPassing;
+    return failed ? ObservedEffect::kResolves : ObservedEffect::kStaysPassing;
   }
-  if (!failed) return FixEffect::kBreaks;
-  if (after.silent && !before.silent) return FixEffect::kTurnsSilent;
-  return after.trial.fingerprint == before.trial.fingerprint ? FixEffect::kSameFailure
-                                                             : FixEffect::kFailsDifferently;
+  if (!failed) return ObservedEffect::kBreaks;
+  if (after.silent && !before.silent) return ObservedEffect::kTurnsSilent;
+  return after.trial.fingerprint == before.trial.fingerprint ? ObservedEffect::kSameFailure
+                                                             : ObservedEffect::kFailsDifferently;
 }
 
 FixVerdict verdict_on(const std::vector<FixCellEffect>& effects, std::size_t num_failing) {
-  const auto count = [&](FixEffect effect) {
+  const auto count = [&](ObservedEffect effect) {
     return static_cast<std::size_t>(
         std::count_if(effects.begin(), effects.end(),
                       [&](const FixCellEffect& one) { return one.effect == effect; }));
   };
   const std::size_t not_applicable = static_cast<std::size_t>(
       std::count_if(effects.begin(), effects.end(), [&](const FixCellEffect& one) {
-        return one.cell < num_failing && one.effect == FixEffect::kNotApplicable;
+        return one.cell < num_failing && one.effect == ObservedEffect::kNotApplicable;
       }));
-  if (count(FixEffect::kBreaks) > 0) return FixVerdict::kBreaksSomething;
-  if (count(FixEffect::kTurnsSilent) > 0) return FixVerdict::kTurnsErrorSilent;
+  if (count(ObservedEffect::kBreaks) > 0) return FixVerdict::kBreaksSomething;
+  if (count(ObservedEffect::kTurnsSilent) > 0) return FixVerdict::kTurnsErrorSilent;
   if (not_applicable == num_failing) return FixVerdict::kNotApplicable;
-  const std::size_t resolved = count(FixEffect::kResolves);
+  const std::size_t resolved = count(ObservedEffect::kResolves);
   if (resolved > 0) {
     return resolved + not_applicable == num_failing ? FixVerdict::kResolves
                                                     : FixVerdict::kResolvesSome;
   }
-  if (count(FixEffect::kFailsDifferently) > 0) return FixVerdict::kFailsDifferently;
-  if (count(FixEffect::kSameFailure) > 0) return FixVerdict::kNoEffect;
+  if (count(ObservedEffect::kFailsDifferently) > 0) return FixVerdict::kFailsDifferently;
+  if (count(ObservedEffect::kSameFailure) > 0) return FixVerdict::kNoEffect;
   return FixVerdict::kUnresolved;
 }
 
@@ -134,7 +134,7 @@ class Attribution {
   static bool resolves(const FixAttribution& attribution, std::size_t cell) {
     return std::any_of(attribution.effects.begin(), attribution.effects.end(),
                        [&](const FixCellEffect& one) {
-                         return one.cell == cell && one.effect == FixEffect::kResolves;
+                         return one.cell == cell && one.effect == ObservedEffect::kResolves;
                        });
   }
   // Resolves the cell and does no harm elsewhere.

@@ -31,7 +31,7 @@ struct FixRequest {
 using EvaluateFixes = std::function<std::vector<FixObservation>(std::span<const FixRequest>)>;
 
 // Effect of one fix or pair on one cell.
-enum class FixEffect {
+enum class ObservedEffect {
   kResolves,      // a failing cell passes
   kStaysPassing,  // a passing cell still passes
   kSameFailure,
@@ -56,7 +56,7 @@ enum class FixVerdict {
 
 struct FixCellEffect {
   std::size_t cell = 0;  // failing cells first, then passing cells
-  FixEffect effect = FixEffect::kUnresolved;
+  ObservedEffect effect = ObservedEffect::kUnresolved;
   FixObservation seen;  // the worst of the repeats
 };
 
