@@ -6,7 +6,6 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-#include <algorithm>
 #include <cstdio>
 #include <functional>
 
@@ -27,9 +26,12 @@ struct CellFlags::Impl {
   bool skip = false;
 };
 
-CellFlags::CellFlags(CLI::App& app, const std::vector<std::string>& names) : impl_(std::make_unique<Impl>()) {
-  for (const Field& row : fields()) {
-    if (!names.empty() && std::find(names.begin(), names.end(), row.name) == names.end()) continue;
+CellFlags::CellFlags(CLI::App& app, const std::vector<Field>& own) : impl_(std::make_unique<Impl>()) {
+  std::vector<const Field*> rows;
+  for (const Field& row : fields()) rows.push_back(&row);
+  for (const Field& row : own) rows.push_back(&row);
+  for (const Field* each : rows) {
+    const Field& row = *each;
     auto slot = std::make_unique<Impl::Slot>();
     slot->field = &row;
     const std::string group = row.group == Field::Group::kSize ? "Sizes" : "Toggles";

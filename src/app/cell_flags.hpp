@@ -17,8 +17,8 @@ namespace culprit {
 // The settings given on a command line, in the table's order; only those that were given.
 class CellFlags {
  public:
-  // Adds one flag a field of `names` (empty: all), and --skip-c-identity where identity is among them.
-  explicit CellFlags(CLI::App& app, const std::vector<std::string>& names = {});
+  // Adds one flag a field of the common table and of `own` (which must outlive it), and --skip-c-identity.
+  explicit CellFlags(CLI::App& app, const std::vector<Field>& own = {});
   ~CellFlags();
   // After parsing. Errors: UsageError when --skip-c-identity contradicts --identity.
   Settings given() const;

@@ -80,7 +80,7 @@ LaunchJob job_from_flags(const Scenario& scenario, const Settings& given) {
     job.pinned.pp = std::max(job.pinned.pp, claim_cell(scenario).pp);
     job.with_recompute = true;
   } else {
-    apply_settings(job.pinned, given);
+    apply_settings(scenario, job.pinned, given);
     job.with_recompute = job.pinned.recompute != RecomputeKind::kNone;
   }
   job.pinned.recompute = RecomputeKind::kNone;

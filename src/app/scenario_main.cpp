@@ -58,7 +58,7 @@ int scenario_main(const Scenario& scenario, int argc, char** argv) {
   std::string expect;
   app.add_flag("--clean", clean, "run the clean twin of the claim: it passes");
   app.add_option("--expect", expect, "exit 0 if it comes out as OUTCOME[:KIND], else 1")->type_name("OUTCOME[:KIND]");
-  const CellFlags flags(app);
+  const CellFlags flags(app, scenario.own_toggles);
   if (const int status = parse_or_report(app, argc, argv); status >= 0) return status;
 
   return guarded(scenario.name, [&] {
@@ -71,7 +71,7 @@ int scenario_main(const Scenario& scenario, int argc, char** argv) {
     else if (given.empty())
       cell = claim_cell(scenario);
     else
-      apply_settings(cell, given);
+      apply_settings(scenario, cell, given);
     validate(cell);
     ProgressCounter progress = ProgressCounter::from_environment();
     const Outcome outcome = run_once(scenario.model, cell, [&progress] { progress.tick(); });

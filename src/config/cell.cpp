@@ -103,8 +103,8 @@ Field in_csv(Field row, bool optional = false) {
   row.csv_optional = optional;
   return row;
 }
-Field with_set(Field row, void (*set)(Cell&, std::string_view)) {
-  row.set = set;
+Field with_set(Field row, std::function<void(Cell&, std::string_view)> set) {
+  row.set = std::move(set);
   return row;
 }
 
@@ -199,6 +199,29 @@ const Field& field(std::string_view name) {
   for (const auto& row : fields())
     if (row.name == name) return row;
   throw UsageError(fmt::format("unknown size or toggle '{}'", name));
+}
+
+Field own_toggle(std::string name, std::vector<std::string> values, std::string help) {
+  Field row;
+  row.name = name;
+  row.form = Form::kChoice;
+  row.values = values;
+  row.help = std::move(help);
+  row.get = [name, values](const Cell& cell) {
+    const std::string value = own_value(cell, name);
+    return value.empty() ? values.front() : value;
+  };
+  row.set = [name, values](Cell& cell, std::string_view value) {
+    if (std::find(values.begin(), values.end(), value) == values.end())
+      refuse(name, value, fmt::format("one of {}", fmt::join(values, ", ")));
+    cell.extra[name] = value;
+  };
+  return row;
+}
+
+std::string own_value(const Cell& cell, const std::string& name) {
+  const auto place = cell.extra.find(name);
+  return place == cell.extra.end() ? "" : place->second;
 }
 
 std::string why_impossible(const Cell& c) {

@@ -1,6 +1,7 @@
 // Configuration: one cell of the scenario matrix, that is all sizes and toggles of one run.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -52,16 +53,20 @@ struct Field {
   std::string help;
   bool csv_column = false;    // a toggle column of the cells file
   bool csv_optional = false;  // a size that such a file may leave out
-  std::string (*get)(const Cell&) = nullptr;
+  std::function<std::string(const Cell&)> get;
   // Errors: UsageError with the value, what was expected.
-  void (*set)(Cell&, std::string_view value) = nullptr;
+  std::function<void(Cell&, std::string_view value)> set;
 
   std::string flag() const;
 };
 
 const std::vector<Field>& fields();
-// Errors: UsageError with the nearest known name.
+// Errors: UsageError with the name.
 const Field& field(std::string_view name);
+// A scenario's own toggle: a field that lives in Cell::extra. The first value is off.
+Field own_toggle(std::string name, std::vector<std::string> values, std::string help);
+// The value of an own toggle; empty when it was never set.
+std::string own_value(const Cell& cell, const std::string& name);
 
 // Why this combination can't be run, in words; empty if it can.
 std::string why_impossible(const Cell& cell);

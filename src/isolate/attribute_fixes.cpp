@@ -13,7 +13,7 @@ struct Stopped {};
 
 // Of several runs of one request the one that counts: any failure over a pass (a silent one over a
 // loud one, as the more dangerous), anything judged over nothing.
-int badness(const FixTrial& seen) {
+int badness(const FixObservation& seen) {
   if (!seen.applicable) return 0;
   switch (seen.trial.status) {
     case Trial::Status::kUnresolved:
@@ -26,39 +26,39 @@ int badness(const FixTrial& seen) {
   return 0;
 }
 
-FixEffect effect_on(const FixTrial& before, const FixTrial& after) {
-  if (!after.applicable) return FixEffect::kNotApplicable;
-  if (after.trial.status == Trial::Status::kUnresolved) return FixEffect::kUnresolved;
+ObservedEffect effect_on(const FixObservation& before, const FixObservation& after) {
+  if (!after.applicable) return ObservedEffect::kNotApplicable;
+  if (after.trial.status == Trial::Status::kUnresolved) return ObservedEffect::kUnresolved;
   const bool failed = before.trial.status == Trial::Status::kFail;
   if (after.trial.status == Trial::Status::kPass) {
-    return failed ? FixEffect::kResolves : FixEffect::kStaysPassing;
+    return failed ? ObservedEffect::kResolves : ObservedEffect::kStaysPassing;
   }
-  if (!failed) return FixEffect::kBreaks;
-  if (after.silent && !before.silent) return FixEffect::kTurnsSilent;
-  return after.trial.fingerprint == before.trial.fingerprint ? FixEffect::kSameFailure
-                                                             : FixEffect::kFailsDifferently;
+  if (!failed) return ObservedEffect::kBreaks;
+  if (after.silent && !before.silent) return ObservedEffect::kTurnsSilent;
+  return after.trial.fingerprint == before.trial.fingerprint ? ObservedEffect::kSameFailure
+                                                             : ObservedEffect::kFailsDifferently;
 }
 
 FixVerdict verdict_on(const std::vector<FixCellEffect>& effects, std::size_t num_failing) {
-  const auto count = [&](FixEffect effect) {
+  const auto count = [&](ObservedEffect effect) {
     return static_cast<std::size_t>(
         std::count_if(effects.begin(), effects.end(),
                       [&](const FixCellEffect& one) { return one.effect == effect; }));
   };
   const std::size_t not_applicable = static_cast<std::size_t>(
       std::count_if(effects.begin(), effects.end(), [&](const FixCellEffect& one) {
-        return one.cell < num_failing && one.effect == FixEffect::kNotApplicable;
+        return one.cell < num_failing && one.effect == ObservedEffect::kNotApplicable;
       }));
-  if (count(FixEffect::kBreaks) > 0) return FixVerdict::kBreaksSomething;
-  if (count(FixEffect::kTurnsSilent) > 0) return FixVerdict::kTurnsErrorSilent;
+  if (count(ObservedEffect::kBreaks) > 0) return FixVerdict::kBreaksSomething;
+  if (count(ObservedEffect::kTurnsSilent) > 0) return FixVerdict::kTurnsErrorSilent;
   if (not_applicable == num_failing) return FixVerdict::kNotApplicable;
-  const std::size_t resolved = count(FixEffect::kResolves);
+  const std::size_t resolved = count(ObservedEffect::kResolves);
   if (resolved > 0) {
     return resolved + not_applicable == num_failing ? FixVerdict::kResolves
                                                     : FixVerdict::kResolvesSome;
   }
-  if (count(FixEffect::kFailsDifferently) > 0) return FixVerdict::kFailsDifferently;
-  if (count(FixEffect::kSameFailure) > 0) return FixVerdict::kNoEffect;
+  if (count(ObservedEffect::kFailsDifferently) > 0) return FixVerdict::kFailsDifferently;
+  if (count(ObservedEffect::kSameFailure) > 0) return FixVerdict::kNoEffect;
   return FixVerdict::kUnresolved;
 }
 
@@ -84,20 +84,20 @@ class Attribution {
   }
 
  private:
-  std::vector<FixTrial> evaluate(const std::vector<FixRequest>& requests) {
+  std::vector<FixObservation> evaluate(const std::vector<FixRequest>& requests) {
     std::vector<FixRequest> repeated;
     for (const FixRequest& request : requests) {
       repeated.insert(repeated.end(), options_.repeats, request);
     }
-    std::vector<FixTrial> worst(requests.size());
-    for (FixTrial& one : worst) one.applicable = false;
+    std::vector<FixObservation> worst(requests.size());
+    for (FixObservation& one : worst) one.applicable = false;
     for (std::size_t start = 0; start < repeated.size(); start += options_.batch_size) {
       const std::size_t count = std::min(options_.batch_size, repeated.size() - start);
-      const std::vector<FixTrial> trials = evaluate_(std::span(repeated).subspan(start, count));
+      const std::vector<FixObservation> trials = evaluate_(std::span(repeated).subspan(start, count));
       result_.trials += trials.size();
       if (trials.size() < count) throw Stopped{};
       for (std::size_t i = 0; i < count; ++i) {
-        FixTrial& kept = worst[(start + i) / options_.repeats];
+        FixObservation& kept = worst[(start + i) / options_.repeats];
         if (badness(trials[i]) > badness(kept)) kept = trials[i];
       }
     }
@@ -122,7 +122,7 @@ class Attribution {
   void extend(FixAttribution& attribution, const std::vector<std::size_t>& cells) {
     std::vector<FixRequest> requests;
     for (const std::size_t cell : cells) requests.push_back({cells_[cell], attribution.fixes});
-    const std::vector<FixTrial> after = evaluate(requests);
+    const std::vector<FixObservation> after = evaluate(requests);
     for (std::size_t i = 0; i < cells.size(); ++i) {
       attribution.effects.push_back({cells[i], effect_on(before_[cells[i]], after[i]), after[i]});
     }
@@ -134,7 +134,7 @@ class Attribution {
   static bool resolves(const FixAttribution& attribution, std::size_t cell) {
     return std::any_of(attribution.effects.begin(), attribution.effects.end(),
                        [&](const FixCellEffect& one) {
-                         return one.cell == cell && one.effect == FixEffect::kResolves;
+                         return one.cell == cell && one.effect == ObservedEffect::kResolves;
                        });
   }
   // Resolves the cell and does no harm elsewhere.
@@ -196,7 +196,7 @@ class Attribution {
   std::vector<Assignment> cells_;
   const FixOptions& options_;
   const EvaluateFixes& evaluate_;
-  std::vector<FixTrial> before_;
+  std::vector<FixObservation> before_;
   FixResult result_;
 };
 

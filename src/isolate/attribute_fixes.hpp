@@ -15,7 +15,7 @@ namespace culprit {
 // What a cell came to under some fixes. `silent`: the failure raises nothing (a wrong number, not
 // an error); only for kFail. `applicable` false: the fix does not concern this cell, nothing was
 // run.
-struct FixTrial {
+struct FixObservation {
   Trial trial;
   bool silent = false;
   bool applicable = true;
@@ -28,10 +28,10 @@ struct FixRequest {
 
 // As Evaluate: results in the batch's order, the same request again means another run, fewer
 // results than asked stop the attribution.
-using EvaluateFixes = std::function<std::vector<FixTrial>(std::span<const FixRequest>)>;
+using EvaluateFixes = std::function<std::vector<FixObservation>(std::span<const FixRequest>)>;
 
 // Effect of one fix or pair on one cell.
-enum class FixEffect {
+enum class ObservedEffect {
   kResolves,      // a failing cell passes
   kStaysPassing,  // a passing cell still passes
   kSameFailure,
@@ -56,8 +56,8 @@ enum class FixVerdict {
 
 struct FixCellEffect {
   std::size_t cell = 0;  // failing cells first, then passing cells
-  FixEffect effect = FixEffect::kUnresolved;
-  FixTrial seen;  // the worst of the repeats
+  ObservedEffect effect = ObservedEffect::kUnresolved;
+  FixObservation seen;  // the worst of the repeats
 };
 
 struct FixAttribution {

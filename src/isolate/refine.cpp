@@ -57,12 +57,10 @@ void extend(SearchState& state, std::size_t number, const Assignment& refuting) 
   }
 }
 
-Nogoods nogoods_around(const SearchState& state, std::size_t number,
-                       std::optional<std::size_t> allowed) {
+Nogoods nogoods_around(const SearchState& state, std::size_t number) {
   Nogoods nogoods = state.constraints;
   for (std::size_t i = 0; i < state.known.size(); ++i) {
-    if (i != number && i != allowed &&
-        !is_subset(state.known[i].settings, state.known[number].settings)) {
+    if (i != number && !is_subset(state.known[i].settings, state.known[number].settings)) {
       nogoods.add(state.known[i].settings);
     }
   }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 
 #include "isolate/search_state.hpp"
 
@@ -18,9 +17,8 @@ void refine(SearchState& state, std::size_t number, SettingSet settings);
 void extend(SearchState& state, std::size_t number, const Assignment& refuting);
 
 // The constraints and the known combinations that runs for known[number] avoid: all others, except
-// those that it contains and known[allowed].
-Nogoods nogoods_around(const SearchState& state, std::size_t number,
-                       std::optional<std::size_t> allowed = std::nullopt);
+// those that it contains.
+Nogoods nogoods_around(const SearchState& state, std::size_t number);
 
 // Whether every failure seen of the assignment comes from a known combination that reaches outside
 // the settings (or does not come back): that one masks, and the run says nothing about the

@@ -13,13 +13,6 @@ namespace {
 
 constexpr int kExtraTries = 16;
 
-bool is_consistent(const SettingSet& settings) {
-  return std::adjacent_find(settings.begin(), settings.end(),
-                            [](const Setting& left, const Setting& right) {
-                              return left.which == right.which;
-                            }) == settings.end();
-}
-
 class Gathering {
  public:
   Gathering(SearchState& state, std::size_t number, Refinement refinement)
@@ -33,7 +26,7 @@ class Gathering {
 
   // False: something else comes first.
   bool run() {
-    if (can_refine_ && (!run_alone() || !run_with_each_other())) return false;
+    if (can_refine_ && !run_alone()) return false;
     if (!count_past_runs() || !run_rows(/*clean=*/true)) return false;
     if (can_refine_) {
       rows_.set_nogoods(state_.constraints);
@@ -82,18 +75,6 @@ class Gathering {
     if (!state_.all_settled(*alone)) return false;
     extend(state_, number_, *alone);
     return false;
-  }
-
-  bool run_with_each_other() {
-    for (std::size_t other = 0; other < state_.known.size(); ++other) {
-      const SettingSet joined = united(settings_, state_.known[other].settings);
-      if (other == number_ || !is_consistent(joined)) continue;
-      std::optional<Assignment> both =
-          nogoods_around(state_, number_, other).complete(joined, state_.off);
-      if (!both) both = state_.constraints.plainest(joined, state_.off);
-      if (both && !judge(*both, state_.presence(*both, fingerprint_))) return false;
-    }
-    return true;
   }
 
   bool count_past_runs() {

@@ -23,7 +23,8 @@ std::string label_for(const std::string& name, const std::string& value) {
 Axis axis_for(const std::string& name, const Scenario& scenario, const Cell& pinned) {
   static const Cell defaults;
   Axis axis;
-  axis.off = name == "pp" ? "1" : field(name).get(defaults);
+  axis.field = &field_of(scenario, name);
+  axis.off = name == "pp" ? "1" : axis.field->get(defaults);
   std::vector<std::string> values;
   const auto want = [&](const std::string& value) {
     if (value != axis.off && std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
@@ -52,7 +53,7 @@ Cell cell_of(const Matrix& matrix, const Choice& choice) {
   Cell cell = matrix.base;
   for (std::size_t a = 0; a < matrix.axes.size(); ++a) {
     const Axis& axis = matrix.axes[a];
-    field(axis.on[0].field).set(cell, choice[a] == 0 ? axis.off : axis.on[choice[a] - 1].value);
+    axis.field->set(cell, choice[a] == 0 ? axis.off : axis.on[choice[a] - 1].value);
   }
   return cell;
 }
@@ -86,7 +87,7 @@ Matrix make_matrix(const Scenario& scenario, const Cell& pinned, bool with_recom
     if (name == "recompute" && !with_recompute) continue;
     Axis axis = axis_for(name, scenario, pinned);
     if (axis.on.empty()) continue;
-    field(name).set(matrix.base, axis.off);
+    axis.field->set(matrix.base, axis.off);
     matrix.axes.push_back(std::move(axis));
   }
   // Every choice, counted like an odometer, then ordered by the number of switches on.

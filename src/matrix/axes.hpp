@@ -16,6 +16,7 @@ struct AxisValue {
   std::string value;  // "reentrant"
 };
 struct Axis {
+  const Field* field = nullptr;  // of the common table or the scenario's own
   std::string off;  // value of the field when off
   std::vector<AxisValue> on;
 };

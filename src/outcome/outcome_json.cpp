@@ -24,6 +24,7 @@ double to_number(const Json& value) {
 std::string to_json_line(const std::string& scenario, const Cell& cell, const Outcome& outcome) {
   Json line{{"schema", 1}, {"scenario", scenario}};
   for (const Field& row : fields()) line["cell"][row.name] = row.get(cell);
+  for (const auto& [name, value] : cell.extra) line["cell"][name] = value;
   line["outcome"] = row_of(outcome.outcome).name;
   line["kind"] = outcome.kind;
   line["where"] = outcome.where;

@@ -1,5 +1,5 @@
-// Keeps a bounded part of a stream of unknown length: its first and its last bytes, and how many were
-// dropped between them. An error's cause stands at the head, its summary at the tail.
+// Keeps a bounded part of a stream of unknown length: its first and its last bytes, and how many
+// were dropped between them. An error's cause stands at the head, its summary at the tail.
 #pragma once
 
 #include <cstdint>

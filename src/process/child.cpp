@@ -17,10 +17,11 @@
 namespace culprit {
 namespace {
 
-// How long a child may take to die of SIGKILL. Longer means asleep in the kernel (a lost network file
-// system, a driver): waiting for it would hang the harness.
+// How long a child may take to die of SIGKILL. Longer means asleep in the kernel (a lost network
+// file system, a driver): waiting for it would hang the harness.
 constexpr std::chrono::seconds kGiveUpAfter{10};
-// What a descendant that holds the pipe may still write after the child's end before we stop listening.
+// What a descendant that holds the pipe may still write after the child's end before we stop
+// listening.
 constexpr std::size_t kDrainLimitBytes = 4 << 20;
 constexpr std::size_t kReadBytes = 64 << 10;
 
@@ -38,14 +39,16 @@ std::pair<UniqueFd, UniqueFd> open_pipe() {
 
 std::string start_failure_text(const ProcessRequest& request, const Spawned& spawned) {
   const std::string reason = std::strerror(spawned.error);
-  if (std::string_view(spawned.step) == "chdir") return "cannot enter '" + request.directory + "': " + reason;
-  return "cannot start '" + (request.argv.empty() ? std::string() : request.argv[0]) + "': " + reason;
+  if (std::string_view(spawned.step) == "chdir")
+    return "cannot enter '" + request.directory + "': " + reason;
+  return "cannot start '" + (request.argv.empty() ? std::string() : request.argv[0]) +
+         "': " + reason;
 }
 
 }  // namespace
 
-Child::Child(std::size_t index, const ProcessRequest& request, const std::vector<std::string>& environment,
-             int null_fd)
+Child::Child(std::size_t index, const ProcessRequest& request,
+             const std::vector<std::string>& environment, int null_fd)
     : index_(index),
       request_(request),
       out_capture_(request.capture_limit_bytes),
@@ -62,7 +65,8 @@ Child::Child(std::size_t index, const ProcessRequest& request, const std::vector
   const Spawned spawned = spawn_process(request.argv, environment, request.directory, fds);
   if (spawned.pid < 0) {
     // Running out of processes or descriptors says nothing about the command.
-    if (std::string_view(spawned.step) == "fork") throw_errno("cannot make a process", spawned.error);
+    if (std::string_view(spawned.step) == "fork")
+      throw_errno("cannot make a process", spawned.error);
     start_error_ = spawned.error;
     start_message_ = start_failure_text(request, spawned);
     return;
@@ -102,7 +106,8 @@ bool Child::read_some(UniqueFd& fd, Capture& capture) {
 }
 
 void Child::drain(UniqueFd& fd, Capture& capture) {
-  for (std::size_t bytes = 0; fd && bytes < kDrainLimitBytes && read_some(fd, capture); bytes += kReadBytes) {
+  for (std::size_t bytes = 0; fd && bytes < kDrainLimitBytes && read_some(fd, capture);
+       bytes += kReadBytes) {
   }
   fd.reset();
 }
@@ -136,7 +141,8 @@ Child::Time Child::check(Time now) {
       return kill_time_;
     }
     // Nothing wakes us at a tick, so look ten times in a period: a hang is found at most 10 % late.
-    const auto sample = std::max<Clock::duration>(*request_.stall_deadline / 10, std::chrono::milliseconds(5));
+    const auto sample =
+        std::max<Clock::duration>(*request_.stall_deadline / 10, std::chrono::milliseconds(5));
     next = std::min({next, due, now + sample});
   }
   return next;

@@ -20,8 +20,8 @@ class Child {
 
   // Starts `request` (kept by reference). Whether it could start tells is_running().
   // Throws SetupError where the system has no descriptors, processes or memory left.
-  Child(std::size_t index, const ProcessRequest& request, const std::vector<std::string>& environment,
-        int null_fd);
+  Child(std::size_t index, const ProcessRequest& request,
+        const std::vector<std::string>& environment, int null_fd);
   // Kills and reaps it when it is still running.
   ~Child();
   Child(const Child&) = delete;
@@ -39,8 +39,8 @@ class Child {
   Time check(Time now);
   // Begins to kill it, for that reason; does nothing when a kill is under way.
   void kill(ProcessEnd reason, Time now);
-  // Reaps a child that has ended, or gives up on one that SIGKILL does not end (asleep in the kernel).
-  // Kills what is left of its group.
+  // Reaps a child that has ended, or gives up on one that SIGKILL does not end (asleep in the
+  // kernel). Kills what is left of its group.
   ProcessResult finish();
   bool is_given_up() const { return is_given_up_; }
 

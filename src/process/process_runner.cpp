@@ -50,14 +50,17 @@ class Runner {
     int fd = -1;
     do {
       fd = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-      if (fd < 0) throw SetupError(std::string("[process.run] cannot open /dev/null: ") + std::strerror(errno));
+      if (fd < 0)
+        throw SetupError(std::string("[process.run] cannot open /dev/null: ") +
+                         std::strerror(errno));
       null_fds_.emplace_back(fd);
     } while (fd <= 2);
   }
 
   bool run() {
     while (true) {
-      while (!is_cancelled_ && next_ < requests_.size() && children_.size() < options_.jobs) start_next();
+      while (!is_cancelled_ && next_ < requests_.size() && children_.size() < options_.jobs)
+        start_next();
       if (children_.empty()) break;
       wait();
     }
@@ -68,8 +71,8 @@ class Runner {
   void start_next() {
     const std::size_t index = next_++;
     if (options_.on_start) options_.on_start(index);
-    children_.push_back(std::make_unique<Child>(index, requests_[index], environment_for(requests_[index]),
-                                                null_fds_.back().get()));
+    children_.push_back(std::make_unique<Child>(
+        index, requests_[index], environment_for(requests_[index]), null_fds_.back().get()));
     if (!children_.back()->is_running()) finish(children_.size() - 1);
   }
 
@@ -87,7 +90,8 @@ class Runner {
     // Three entries a child, then the cancellation; poll skips negative descriptors.
     poll_.clear();
     for (const auto& child : children_)
-      for (const int fd : {child->out_fd(), child->err_fd(), child->exit_fd()}) poll_.push_back({fd, POLLIN, 0});
+      for (const int fd : {child->out_fd(), child->err_fd(), child->exit_fd()})
+        poll_.push_back({fd, POLLIN, 0});
     poll_.push_back({is_cancelled_ ? -1 : options_.cancel_fd, POLLIN, 0});
     if (::poll(poll_.data(), poll_.size(), poll_timeout(next, now)) < 0 && errno != EINTR)
       throw SetupError(std::string("[process.run] poll: ") + std::strerror(errno));
@@ -134,7 +138,8 @@ std::string describe(const ProcessResult& result) {
       return "exit status " + std::to_string(result.value);
     case ProcessEnd::kSignalled: {
       const char* name = ::sigabbrev_np(result.value);
-      return "signal " + std::to_string(result.value) + (name ? std::string(" (SIG") + name + ")" : "");
+      return "signal " + std::to_string(result.value) +
+             (name ? std::string(" (SIG") + name + ")" : "");
     }
     case ProcessEnd::kDeadline:
       return "killed at its deadline";

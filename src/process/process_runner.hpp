@@ -1,5 +1,6 @@
-// Runs child processes, several at a time, each with deadlines, and says how each ended. Requests ->
-// results, in the order in which they end. A child that crashes, hangs or floods costs only itself.
+// Runs child processes, several at a time, each with deadlines, and says how each ended. Requests
+// -> results, in the order in which they end. A child that crashes, hangs or floods costs only
+// itself.
 #pragma once
 
 #include <chrono>
@@ -20,13 +21,15 @@ struct ProcessRequest {
   using Milliseconds = std::chrono::milliseconds;
 
   std::vector<std::string> argv;  // argv[0] is looked up in the child's PATH; no shell is involved
-  // Changes to the inherited environment, applied in order: a value sets the variable, nullopt unsets it.
+  // Changes to the inherited environment, applied in order: a value sets the variable, nullopt
+  // unsets it.
   std::vector<std::pair<std::string, std::optional<std::string>>> environment;
-  std::string directory;                       // empty: this process's working directory
-  std::optional<Milliseconds> deadline;        // from its start
-  std::optional<Milliseconds> stall_deadline;  // without a tick (progress_counter.hpp) and without output
-  std::size_t capture_limit_bytes = 1 << 20;   // of each of stdout and stderr
-  Milliseconds kill_grace{500};                // between SIGTERM and SIGKILL
+  std::string directory;                 // empty: this process's working directory
+  std::optional<Milliseconds> deadline;  // from its start
+  std::optional<Milliseconds>
+      stall_deadline;  // without a tick (progress_counter.hpp) and without output
+  std::size_t capture_limit_bytes = 1 << 20;  // of each of stdout and stderr
+  Milliseconds kill_grace{500};               // between SIGTERM and SIGKILL
 };
 
 enum class ProcessEnd {
@@ -45,8 +48,8 @@ struct ProcessResult {
   CapturedText out;
   CapturedText err;
   double wall_seconds = 0;
-  // Largest resident set of the child and the children that it reaped, in bytes. Linux counts from the
-  // fork, so small children show the size of this process instead.
+  // Largest resident set of the child and the children that it reaped, in bytes. Linux counts from
+  // the fork, so small children show the size of this process instead.
   std::int64_t max_rss_bytes = 0;
   std::uint64_t ticks = 0;  // final progress count; 0 without a stall deadline
 };
@@ -55,19 +58,22 @@ struct RunOptions {
   std::size_t jobs = 1;  // at most so many children at a time; at least 1
   // Called in the calling thread right before a child is started.
   std::function<void(std::size_t index)> on_start;
-  // Called in the calling thread as soon as a child has ended; also for kCannotStart and kCancelled. While
-  // it runs, children go on, and no deadline is acted upon. What it throws kills all children and passes on.
+  // Called in the calling thread as soon as a child has ended; also for kCannotStart and
+  // kCancelled. While it runs, children go on, and no deadline is acted upon. What it throws kills
+  // all children and passes on.
   std::function<void(std::size_t index, ProcessResult&& result)> on_done;
-  int cancel_fd = -1;  // once readable, running children are killed and no more are started; not read here
+  int cancel_fd =
+      -1;  // once readable, running children are killed and no more are started; not read here
 };
 
-// True when every request ran, false when it was cancelled (requests that were not started get no call).
-// stdin of a child is /dev/null. Each child leads a process group of its own; when the child ends, or at a
-// deadline, what is left of the group is killed (SIGTERM, then after the grace SIGKILL; a child that ended
-// itself: SIGKILL at once), so nothing in a group outlives its request. A descendant that left the
-// group and holds the output open is not waited for. When this process or thread dies, the child (not its
-// descendants) gets SIGKILL. Uses the calling thread only. Throws UsageError for jobs = 0, SetupError where
-// the system has no descriptors or memory left for another child.
+// True when every request ran, false when it was cancelled (requests that were not started get no
+// call). stdin of a child is /dev/null. Each child leads a process group of its own; when the child
+// ends, or at a deadline, what is left of the group is killed (SIGTERM, then after the grace
+// SIGKILL; a child that ended itself: SIGKILL at once), so nothing in a group outlives its request.
+// A descendant that left the group and holds the output open is not waited for. When this process
+// or thread dies, the child (not its descendants) gets SIGKILL. Uses the calling thread only.
+// Throws UsageError for jobs = 0, SetupError where the system has no descriptors or memory left for
+// another child.
 bool run_processes(std::span<const ProcessRequest> requests, const RunOptions& options);
 
 // One request, waited for.

@@ -23,7 +23,8 @@ std::string under(std::string_view directory, std::string_view path) {
 
 }  // namespace
 
-ProgramPath find_program(std::string_view name, std::string_view search_path, std::string_view directory) {
+ProgramPath find_program(std::string_view name, std::string_view search_path,
+                         std::string_view directory) {
   if (name.empty()) return {"", ENOENT};
   if (name.find('/') != std::string_view::npos) {
     const int error = executable_error(under(directory, name));

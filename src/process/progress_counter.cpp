@@ -29,7 +29,8 @@ ProgressCounter ProgressCounter::create() {
   if (result.fd_ && ::ftruncate(result.fd_.get(), sizeof(Page)) == 0)
     memory = ::mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED, result.fd_.get(), 0);
   if (memory == MAP_FAILED)
-    throw SetupError(std::string("[process.progress] cannot make shared memory: ") + std::strerror(errno));
+    throw SetupError(std::string("[process.progress] cannot make shared memory: ") +
+                     std::strerror(errno));
   result.page_ = new (memory) Page;
   result.counter_ = &result.page_->counter;
   return result;
@@ -43,7 +44,8 @@ ProgressCounter ProgressCounter::from_environment() {
   struct stat info {};
   if (text && end != text && *end == '\0' && fd >= 0 && fd <= 1 << 20 &&
       ::fstat(static_cast<int>(fd), &info) == 0 && info.st_size == sizeof(Page)) {
-    void* memory = ::mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED, static_cast<int>(fd), 0);
+    void* memory =
+        ::mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED, static_cast<int>(fd), 0);
     if (memory != MAP_FAILED) {
       auto* page = static_cast<Page*>(memory);
       if (page->magic == Page::kMagic) {

@@ -1,6 +1,7 @@
-// How a child tells its driver that it is alive: a counter in memory that both map. The driver kills a
-// child whose counter and output stand still for too long (a hang), however long it runs otherwise.
-// The child inherits the memory at descriptor kProgressFd; CULPRIT_PROGRESS_FD announces it.
+// How a child tells its driver that it is alive: a counter in memory that both map. The driver
+// kills a child whose counter and output stand still for too long (a hang), however long it runs
+// otherwise. The child inherits the memory at descriptor kProgressFd; CULPRIT_PROGRESS_FD announces
+// it.
 #pragma once
 
 #include <atomic>
@@ -11,15 +12,17 @@
 namespace culprit {
 
 inline constexpr const char* kProgressVariable = "CULPRIT_PROGRESS_FD";
-// High enough not to meet the low descriptors that shell scripts like to open themselves (exec 3>...).
+// High enough not to meet the low descriptors that shell scripts like to open themselves (exec
+// 3>...).
 inline constexpr int kProgressFd = 97;
 
 class ProgressCounter {
  public:
   // The driver's side: new shared memory, counter 0. Throws SetupError where the system refuses.
   static ProgressCounter create();
-  // The child's side: the counter that the driver shares, or a private one when the variable is absent
-  // or the descriptor is not (or no longer) a progress counter. Never throws for a bad variable.
+  // The child's side: the counter that the driver shares, or a private one when the variable is
+  // absent or the descriptor is not (or no longer) a progress counter. Never throws for a bad
+  // variable.
   static ProgressCounter from_environment();
 
   ProgressCounter(ProgressCounter&& other) noexcept;
@@ -39,7 +42,7 @@ class ProgressCounter {
   struct Page;
   ProgressCounter() = default;
 
-  Page* page_ = nullptr;  // mapped; null when private
+  Page* page_ = nullptr;                           // mapped; null when private
   std::atomic<std::uint64_t>* counter_ = nullptr;  // into page_, or owned when private
   UniqueFd fd_;
 };

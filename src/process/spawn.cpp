@@ -41,8 +41,9 @@ struct Plan {
   ::_exit(127);
 }
 
-// Runs in the child, which shares the parent's memory until exec: async-signal-safe calls only, and no
-// signal may run one of the parent's handlers, hence default dispositions before the mask is lifted.
+// Runs in the child, which shares the parent's memory until exec: async-signal-safe calls only, and
+// no signal may run one of the parent's handlers, hence default dispositions before the mask is
+// lifted.
 [[noreturn]] void run_child(const Plan& plan) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -51,7 +52,8 @@ struct Plan {
     struct sigaction action {};
     if (::sigaction(number, nullptr, &action) != 0) continue;
     const bool is_ignored = action.sa_handler == SIG_IGN;
-    // Ignored SIGHUP means nohup, and is meant for the children too; other ignores are our own business.
+    // Ignored SIGHUP means nohup, and is meant for the children too; other ignores are our own
+    // business.
     if (action.sa_handler == SIG_DFL || (is_ignored && number == SIGHUP)) continue;
     action = {};
     action.sa_handler = SIG_DFL;
@@ -61,11 +63,13 @@ struct Plan {
   if (::dup2(plan.fds.stdin_fd, 0) < 0 || ::dup2(plan.fds.stdout_fd, 1) < 0 ||
       ::dup2(plan.fds.stderr_fd, 2) < 0)
     fail(plan.failure_fd, errno, 'f');
-  constexpr unsigned kCloseOnExec = 4;  // CLOSE_RANGE_CLOEXEC; an old kernel refuses, ours are marked anyway
+  constexpr unsigned kCloseOnExec =
+      4;  // CLOSE_RANGE_CLOEXEC; an old kernel refuses, ours are marked anyway
   ::syscall(SYS_close_range, 3U, ~0U, kCloseOnExec);
   if (plan.fds.progress_fd >= 0) {
     const bool is_in_place = plan.fds.progress_fd == kProgressFd;
-    if ((is_in_place ? ::fcntl(kProgressFd, F_SETFD, 0) : ::dup2(plan.fds.progress_fd, kProgressFd)) < 0)
+    if ((is_in_place ? ::fcntl(kProgressFd, F_SETFD, 0)
+                     : ::dup2(plan.fds.progress_fd, kProgressFd)) < 0)
       fail(plan.failure_fd, errno, 'f');
   }
   if (plan.directory && ::chdir(plan.directory) != 0) fail(plan.failure_fd, errno, 'c');
@@ -90,8 +94,9 @@ std::string_view search_path(const std::vector<std::string>& environment) {
 
 }  // namespace
 
-Spawned spawn_process(const std::vector<std::string>& argv, const std::vector<std::string>& environment,
-                      const std::string& directory, const SpawnFds& fds) {
+Spawned spawn_process(const std::vector<std::string>& argv,
+                      const std::vector<std::string>& environment, const std::string& directory,
+                      const SpawnFds& fds) {
   if (argv.empty()) return {-1, EINVAL, "find"};
   const ProgramPath program = find_program(argv[0], search_path(environment), directory);
   if (program.path.empty()) return {-1, program.error, "find"};
@@ -114,11 +119,15 @@ Spawned spawn_process(const std::vector<std::string>& argv, const std::vector<st
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);
-  const Plan plan{program.path.c_str(),        argv_pointers.data(),
-                  script_pointers.data(),      environment_pointers.data(),
+  const Plan plan{program.path.c_str(),
+                  argv_pointers.data(),
+                  script_pointers.data(),
+                  environment_pointers.data(),
                   directory.empty() ? nullptr : directory.c_str(),
-                  fds,                         failure_write.get(),
-                  ::getpid(),                  &before};
+                  fds,
+                  failure_write.get(),
+                  ::getpid(),
+                  &before};
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
   const pid_t pid = ::vfork();
   if (pid == 0) run_child(plan);
@@ -129,7 +138,9 @@ Spawned spawn_process(const std::vector<std::string>& argv, const std::vector<st
   failure_write.reset();
   Failure failure{};
   ssize_t got = 0;
-  do got = ::read(failure_read.get(), &failure, sizeof failure);  // ends at once: exec closes the pipe
+  do
+    got =
+        ::read(failure_read.get(), &failure, sizeof failure);  // ends at once: exec closes the pipe
   while (got < 0 && errno == EINTR);
   if (got != sizeof failure) return {pid, 0, ""};
 

@@ -20,14 +20,16 @@ struct SpawnFds {
 };
 
 struct Spawned {
-  pid_t pid = -1;       // also the id of its process group; -1 when it could not start
-  int error = 0;        // errno when it could not start
+  pid_t pid = -1;         // also the id of its process group; -1 when it could not start
+  int error = 0;          // errno when it could not start
   const char* step = "";  // what failed: "find", "fork", "chdir", "exec"
 };
 
-// `environment` is complete ("NAME=value"). The child dies with SIGKILL when the calling thread dies, so
-// that thread must outlive it. The caller reaps. Thread-safe; does not copy the caller's memory.
-Spawned spawn_process(const std::vector<std::string>& argv, const std::vector<std::string>& environment,
-                      const std::string& directory, const SpawnFds& fds);
+// `environment` is complete ("NAME=value"). The child dies with SIGKILL when the calling thread
+// dies, so that thread must outlive it. The caller reaps. Thread-safe; does not copy the caller's
+// memory.
+Spawned spawn_process(const std::vector<std::string>& argv,
+                      const std::vector<std::string>& environment, const std::string& directory,
+                      const SpawnFds& fds);
 
 }  // namespace culprit

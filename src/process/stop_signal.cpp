@@ -38,7 +38,8 @@ void handle(int number) {
 StopSignal::StopSignal() {
   if (wake_fd.load() >= 0) throw std::logic_error("[process.stop_signal] a second StopSignal");
   const int fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (fd < 0) throw SetupError(std::string("[process.stop_signal] eventfd: ") + std::strerror(errno));
+  if (fd < 0)
+    throw SetupError(std::string("[process.stop_signal] eventfd: ") + std::strerror(errno));
   caught_signal = 0;
   wake_fd = fd;
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
@@ -52,7 +53,8 @@ StopSignal::StopSignal() {
 }
 
 StopSignal::~StopSignal() {
-  for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &previous_actions[i], nullptr);
+  for (std::size_t i = 0; i < kSignals.size(); ++i)
+    ::sigaction(kSignals[i], &previous_actions[i], nullptr);
   ::close(wake_fd.exchange(-1));
 }
 

@@ -1,5 +1,6 @@
-// Turns SIGINT, SIGTERM and SIGHUP into a flag, so that a stopped run writes what it has. The second such
-// signal has its default action: a user who insists is obeyed (children die with their parent).
+// Turns SIGINT, SIGTERM and SIGHUP into a flag, so that a stopped run writes what it has. The
+// second such signal has its default action: a user who insists is obeyed (children die with their
+// parent).
 #pragma once
 
 namespace culprit {
@@ -7,7 +8,8 @@ namespace culprit {
 class StopSignal {
  public:
   // Installs the handlers; the destructor restores what was there. At most one object at a time
-  // (std::logic_error). Throws SetupError when the system refuses. A signal that is ignored (nohup) stays so.
+  // (std::logic_error). Throws SetupError when the system refuses. A signal that is ignored (nohup)
+  // stays so.
   StopSignal();
   ~StopSignal();
   StopSignal(const StopSignal&) = delete;

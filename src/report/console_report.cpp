@@ -37,13 +37,13 @@ std::string minimal_lines(const JobResult& job, const Style& style) {
 
 std::string fix_lines(const JobResult& job, const Style& style) {
   if (job.minimal.empty()) return "";
-  std::string text = fmt::format("\n{}\n", style.paint(Tone::kStrong, padded("fix", 23) + padded("in all", 20) + "cost"));
+  std::string text = fmt::format("\n{}\n", style.paint(Tone::kStrong, padded("fix", 23) + padded("in all", 38) + "cost"));
   for (std::size_t f = 0; f < candidate_fixes().size(); ++f) {
     const Fix& fix = candidate_fixes()[f];
     const std::string summary = fix_summary(job, f);
     const bool clears_all = summary == "clears all";
     text += padded(fix.name, 23) +
-            style.paint(clears_all ? Tone::kPass : Tone::kDim, padded(summary, 20)) + fix_cost(job, f) + "\n";
+            style.paint(clears_all ? Tone::kPass : Tone::kDim, padded(summary, 38)) + fix_cost(job, f) + "\n";
     if (clears_all || summary == "not applicable") continue;
     for (const MinimalFinding& finding : job.minimal)
       text += fmt::format("  {}{}\n", padded(minimal_label(job, finding) + ":", 44), fix_in_words(finding, f));

@@ -30,6 +30,11 @@ Json trial_json(const RunRecord& record, const FixTrial& trial) {
   return object;
 }
 
+// A trial beside the minimal cell: what it came to, without its numbers.
+Json brief(const Outcome& outcome) {
+  return {{"outcome", row_of(outcome.outcome).name}, {"fingerprint", fingerprint(outcome)}};
+}
+
 Json finding_json(const RunRecord& record, const JobResult& job, const MinimalFinding& finding) {
   const Choice& choice = job.matrix.choices[finding.index];
   const Outcome& outcome = job.outcomes[finding.index];
@@ -45,6 +50,8 @@ Json finding_json(const RunRecord& record, const JobResult& job, const MinimalFi
           {"in_words", outcome_in_words(outcome)},
           {"place", place_in_words(job, outcome)},
           {"repeat", repeat_command(record, cell_of(job.matrix, choice))},
+          {"one_micro_batch", brief(finding.one_micro_batch)},
+          {"two_linears", brief(finding.two_linears)},
           {"fixes", fixes}};
 }
 

@@ -4,25 +4,31 @@
 
 namespace culprit {
 
-void apply_settings(Cell& cell, const Settings& settings) {
+const Field& field_of(const Scenario& scenario, const std::string& name) {
+  for (const Field& own : scenario.own_toggles)
+    if (own.name == name) return own;
+  return field(name);
+}
+
+void apply_settings(const Scenario& scenario, Cell& cell, const Settings& settings) {
   bool blocks_given = false;
   for (const auto& [name, value] : settings) {
     blocks_given |= name == "blocks";
-    field(name).set(cell, value);
+    field_of(scenario, name).set(cell, value);
   }
   if (!blocks_given) cell.blocks = default_blocks(cell.pp);
 }
 
 Cell claim_cell(const Scenario& scenario) {
   Cell cell;
-  apply_settings(cell, scenario.claim);
+  apply_settings(scenario, cell, scenario.claim);
   return cell;
 }
 
 Cell clean_cell(const Scenario& scenario) {
   Cell cell = claim_cell(scenario);
   const int blocks = cell.blocks;
-  apply_settings(cell, scenario.clean);
+  apply_settings(scenario, cell, scenario.clean);
   const bool blocks_given = std::any_of(scenario.clean.begin(), scenario.clean.end(),
                                         [](const auto& setting) { return setting.first == "blocks"; });
   if (!blocks_given) cell.blocks = blocks;  // the twin keeps the claim's depth

@@ -29,7 +29,8 @@ struct Scenario {
   std::string title;     // one line, as a bug's headline
   std::string upstream;  // the public thread, or how it was found
   Model model;
-  std::vector<std::string> toggles;  // the switches of its matrix, by name, in the order of display
+  std::vector<Field> own_toggles = {};  // what the common table lacks; the model reads them by own_value
+  std::vector<std::string> toggles;     // the switches of its matrix, by name, in the order of display
   Settings claim;  // the flags that show the bug, on top of the defaults
   Settings clean;  // the clean twin: what differs from the claim so that it passes
   DeclaredFailure expected;                // what the claim comes to (its switches are the claim)
@@ -39,12 +40,14 @@ struct Scenario {
 // The scenario's cell when no flag is given: defaults + claim (+ clean).
 Cell claim_cell(const Scenario& scenario);
 Cell clean_cell(const Scenario& scenario);
+// The scenario's own toggle of that name, else the common field. Errors: UsageError.
+const Field& field_of(const Scenario& scenario, const std::string& name);
 // Applies settings; `blocks` follows pp unless set. Errors: UsageError.
-void apply_settings(Cell& cell, const Settings& settings);
+void apply_settings(const Scenario& scenario, Cell& cell, const Settings& settings);
 
 // All scenarios, in the order of repro/CMakeLists.txt.
 const std::vector<const Scenario*>& all_scenarios();
-// Errors: UsageError with the nearest name.
+// Errors: UsageError with the name.
 const Scenario& scenario_named(const std::string& name);
 
 }  // namespace culprit

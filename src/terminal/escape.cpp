@@ -15,7 +15,9 @@ struct Decoded {
 
 // One character of UTF-8 by the standard: no overlong forms, no surrogates, nothing above U+10FFFF.
 Decoded decode(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i])); };
+  const auto byte = [&](std::size_t i) {
+    return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i]));
+  };
   const std::uint32_t lead = byte(0);
   if (lead < 0x80) return {lead, 1};
   const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
@@ -45,13 +47,17 @@ bool contains(const Range (&ranges)[N], std::uint32_t point) {
 // C1 controls, bidirectional controls, line and paragraph separators, and the byte order mark.
 constexpr Range kUnsafe[] = {{0x80, 0x9F},     {0x061C, 0x061C}, {0x200E, 0x200F},
                              {0x2028, 0x202E}, {0x2066, 0x2069}, {0xFEFF, 0xFEFF}};
-constexpr Range kZeroWidth[] = {{0x0300, 0x036F}, {0x0483, 0x0489}, {0x0591, 0x05BD}, {0x064B, 0x065F},
-                                {0x200B, 0x200D}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F}};
-constexpr Range kWide[] = {{0x1100, 0x115F},   {0x2E80, 0x303E},   {0x3041, 0xA4CF},   {0xAC00, 0xD7A3},
-                           {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},   {0xFF00, 0xFF60},   {0xFFE0, 0xFFE6},
-                           {0x1F300, 0x1F64F}, {0x1F680, 0x1F6FF}, {0x1F900, 0x1F9FF}, {0x20000, 0x3FFFD}};
+constexpr Range kZeroWidth[] = {{0x0300, 0x036F}, {0x0483, 0x0489}, {0x0591, 0x05BD},
+                                {0x064B, 0x065F}, {0x200B, 0x200D}, {0x20D0, 0x20FF},
+                                {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F}};
+constexpr Range kWide[] = {{0x1100, 0x115F},   {0x2E80, 0x303E},   {0x3041, 0xA4CF},
+                           {0xAC00, 0xD7A3},   {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},
+                           {0xFF00, 0xFF60},   {0xFFE0, 0xFFE6},   {0x1F300, 0x1F64F},
+                           {0x1F680, 0x1F6FF}, {0x1F900, 0x1F9FF}, {0x20000, 0x3FFFD}};
 
-int width_of(std::uint32_t point) { return contains(kZeroWidth, point) ? 0 : contains(kWide, point) ? 2 : 1; }
+int width_of(std::uint32_t point) {
+  return contains(kZeroWidth, point) ? 0 : contains(kWide, point) ? 2 : 1;
+}
 
 std::string formatted(const char* format, unsigned value) {
   char buffer[16];

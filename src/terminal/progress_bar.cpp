@@ -63,7 +63,8 @@ std::string ProgressBar::line(std::size_t done, std::string_view note, int colum
   std::string text = label_;
   if (!text.empty()) text += ' ';
   text += count;
-  // Narrow terminals lose the bar first, then the label, then everything but what fits of the count.
+  // Narrow terminals lose the bar first, then the label, then everything but what fits of the
+  // count.
   if (display_width(text) > columns) return cut_to_width(count, columns);
   if (total_ > 0 && display_width(text) + kBarColumns + 3 <= columns) {
     const std::size_t filled = kBarColumns * std::min(done, total_) / total_;

@@ -1,5 +1,5 @@
-// One line that shows how far a run is, redrawn in place, on a terminal only; elsewhere it writes nothing.
-// The one part outside app/ that writes: the app decides whether and where there is one.
+// One line that shows how far a run is, redrawn in place, on a terminal only; elsewhere it writes
+// nothing. The one part outside app/ that writes: the app decides whether and where there is one.
 #pragma once
 
 #include <chrono>

@@ -35,7 +35,9 @@ std::string Style::paint(Tone tone, std::string_view text) const {
   return row(tone).escape + std::string(text) + "\x1b[0m";
 }
 
-std::string_view Style::symbol(Tone tone) const { return has_utf8_ ? row(tone).utf8 : row(tone).ascii; }
+std::string_view Style::symbol(Tone tone) const {
+  return has_utf8_ ? row(tone).utf8 : row(tone).ascii;
+}
 
 std::string Style::mark(Tone tone, std::string_view text) const {
   return paint(tone, std::string(symbol(tone)) + ' ' + std::string(text));

@@ -1,5 +1,5 @@
-// Colour and symbols by meaning. The symbol alone carries the meaning, so that a report reads the same
-// without colour, in a log, or for a colour-blind reader.
+// Colour and symbols by meaning. The symbol alone carries the meaning, so that a report reads the
+// same without colour, in a log, or for a colour-blind reader.
 #pragma once
 
 #include <string>

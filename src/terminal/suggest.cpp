@@ -29,7 +29,8 @@ std::size_t edit_distance(std::string_view left, std::string_view right) {
     now[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
       now[j] = std::min({old[j] + 1, now[j - 1] + 1, old[j - 1] + (a[i - 1] != b[j - 1])});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) now[j] = std::min(now[j], older[j - 2] + 1);
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        now[j] = std::min(now[j], older[j - 2] + 1);
     }
     std::swap(older, old);
     std::swap(old, now);
@@ -37,12 +38,14 @@ std::size_t edit_distance(std::string_view left, std::string_view right) {
   return old[b.size()];
 }
 
-std::optional<std::string> nearest_name(std::string_view name, std::span<const std::string> candidates) {
+std::optional<std::string> nearest_name(std::string_view name,
+                                        std::span<const std::string> candidates) {
   const std::string* best = nullptr;
   std::size_t best_distance = 0;
   for (const std::string& candidate : candidates) {
     const std::size_t distance = edit_distance(name, candidate);
-    const std::size_t allowed = std::max<std::size_t>(1, std::max(name.size(), candidate.size()) / 3);
+    const std::size_t allowed =
+        std::max<std::size_t>(1, std::max(name.size(), candidate.size()) / 3);
     // A name of one letter is one substitution away from any other: that is no slip.
     if (distance > allowed || distance >= std::max(name.size(), candidate.size())) continue;
     if (!best || distance < best_distance) {

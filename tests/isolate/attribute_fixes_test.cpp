@@ -15,17 +15,17 @@ const Assignment kFailsA = {0, 1};
 const Assignment kFailsB = {1, 0};
 const Assignment kPasses = {1, 1};
 
-FixTrial pass() { return {{Trial::Status::kPass, ""}, false, true}; }
-FixTrial fail(const char* fingerprint = "bug", bool silent = false) {
+FixObservation pass() { return {{Trial::Status::kPass, ""}, false, true}; }
+FixObservation fail(const char* fingerprint = "bug", bool silent = false) {
   return {{Trial::Status::kFail, fingerprint}, silent, true};
 }
 
 using Fixes = std::vector<std::size_t>;
-using Rule = std::function<FixTrial(const Assignment&, const Fixes&)>;
+using Rule = std::function<FixObservation(const Assignment&, const Fixes&)>;
 
 EvaluateFixes evaluator(const Rule& with_fixes, std::vector<FixRequest>* requests = nullptr) {
   return [=](std::span<const FixRequest> batch) {
-    std::vector<FixTrial> trials;
+    std::vector<FixObservation> trials;
     for (const FixRequest& request : batch) {
       if (requests != nullptr) requests->push_back(request);
       if (request.fixes.empty()) {
@@ -66,26 +66,26 @@ TEST(AttributeFixesTest, ClassifiesEveryVerdict) {
             }),
             FixVerdict::kFailsDifferently);
   EXPECT_EQ(verdict_of([](const Assignment&, const Fixes&) {
-              FixTrial trial;
+              FixObservation trial;
               trial.applicable = false;
               return trial;
             }),
             FixVerdict::kNotApplicable);
-  EXPECT_EQ(verdict_of([](const Assignment&, const Fixes&) { return FixTrial{}; }),
+  EXPECT_EQ(verdict_of([](const Assignment&, const Fixes&) { return FixObservation{}; }),
             FixVerdict::kUnresolved);
 }
 
 TEST(AttributeFixesTest, FailureThatWasSilentBeforeIsNotTurnedSilent) {
   const FixResult result =
       attribute_fixes(1, {kFailsA}, {}, {}, [](std::span<const FixRequest> batch) {
-        return std::vector<FixTrial>(batch.size(), fail("wrong value", true));
+        return std::vector<FixObservation>(batch.size(), fail("wrong value", true));
       });
   EXPECT_EQ(result.alone[0].verdict, FixVerdict::kNoEffect);
 }
 
 TEST(AttributeFixesTest, ResolvesAllCellsThatItAppliesTo) {
   EXPECT_EQ(verdict_of([](const Assignment& cell, const Fixes&) {
-              FixTrial trial = pass();
+              FixObservation trial = pass();
               trial.applicable = cell != kFailsB;
               return trial;
             }),
@@ -168,7 +168,7 @@ TEST(AttributeFixesTest, StopsWhenTheEvaluatorReturnsLess) {
   std::size_t num_batches = 0;
   const FixResult result =
       attribute_fixes(3, {kFailsA}, {}, {}, [&](std::span<const FixRequest> batch) {
-        return std::vector<FixTrial>(++num_batches > 2 ? 0 : batch.size(), fail());
+        return std::vector<FixObservation>(++num_batches > 2 ? 0 : batch.size(), fail());
       });
   EXPECT_FALSE(result.complete);
   EXPECT_EQ(result.alone.size(), 1U);

@@ -102,7 +102,7 @@ inline bool has_on(const Space& space, const SettingSet& settings) {
   });
 }
 
-// The case: 40 two-valued switches; one 1-way, two 2-way, one 3-way and one inverted 2-way
+// The required case: 40 two-valued switches; one 1-way, two 2-way, one 3-way and one inverted 2-way
 // bug on switches of their own, striking in random order. flaky_bug (0 to 4) fails only at
 // flaky_rate.
 inline std::vector<Bug> five_bugs(Random& random, int flaky_bug = -1, double flaky_rate = 0.3) {

@@ -178,8 +178,9 @@ std::string name_of_case(const testing::TestParamInfo<SampledCase>& info_of_case
 }
 
 INSTANTIATE_TEST_SUITE_P(Spaces, SampledSearchTest,
-                         testing::Values(SampledCase{4, 8, 2, 0, 300}, SampledCase{4, 6, 4, 0, 150},
-                                         SampledCase{4, 8, 2, 3, 150}, SampledCase{4, 6, 3, 3, 150},
+                         testing::Values(SampledCase{4, 8, 2, 0, 1200},
+                                         SampledCase{4, 6, 4, 0, 500}, SampledCase{4, 8, 2, 3, 150},
+                                         SampledCase{4, 6, 3, 3, 150},
                                          SampledCase{11, 12, 2, 2, 20}),
                          name_of_case);
 

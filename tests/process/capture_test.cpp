@@ -19,7 +19,8 @@ TEST(CaptureTest, KeepsHeadAndTailAndSaysWhatIsMissing) {
     std::string all;
     for (int i = 0; i < 100; ++i) all += static_cast<char>('!' + i % 90);
     Capture capture(11);
-    for (std::size_t at = 0; at < all.size(); at += step) capture.append(std::string_view(all).substr(at, step));
+    for (std::size_t at = 0; at < all.size(); at += step)
+      capture.append(std::string_view(all).substr(at, step));
     const CapturedText kept = capture.take();
     EXPECT_EQ(kept.head, all.substr(0, 6)) << step;
     EXPECT_EQ(kept.tail, all.substr(95)) << step;

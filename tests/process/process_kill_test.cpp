@@ -16,7 +16,8 @@ ProcessRequest with_deadline(const std::string& line, int deadline_ms) {
 }
 
 TEST(ProcessKillTest, DeadlineKillsTheWholeGroup) {
-  const ProcessResult result = run_process(with_deadline("sleep 60 & echo $!; echo text; wait", 300));
+  const ProcessResult result =
+      run_process(with_deadline("sleep 60 & echo $!; echo text; wait", 300));
   EXPECT_EQ(result.end, ProcessEnd::kDeadline);
   EXPECT_NE(result.out.text().find("text"), std::string::npos);
   EXPECT_LT(result.wall_seconds, 2);
@@ -24,7 +25,8 @@ TEST(ProcessKillTest, DeadlineKillsTheWholeGroup) {
 }
 
 TEST(ProcessKillTest, SigtermGivesAChanceToCleanUp) {
-  const ProcessResult result = run_process(with_deadline("trap 'echo cleaned; exit 0' TERM; sleep 60 & wait", 300));
+  const ProcessResult result =
+      run_process(with_deadline("trap 'echo cleaned; exit 0' TERM; sleep 60 & wait", 300));
   EXPECT_EQ(result.end, ProcessEnd::kDeadline);
   EXPECT_EQ(result.out.text(), "cleaned\n");
 }
@@ -64,7 +66,8 @@ TEST(ProcessKillTest, WhatTheChildLeavesInItsGroupIsKilled) {
 }
 
 TEST(ProcessKillTest, DaemonHoldingTheOutputIsNotWaitedFor) {
-  const ProcessResult result = run_process(shell("setsid sh -c 'echo $$; exec sleep 20' & sleep 0.3; echo done"));
+  const ProcessResult result =
+      run_process(shell("setsid sh -c 'echo $$; exec sleep 20' & sleep 0.3; echo done"));
   EXPECT_EQ(result.end, ProcessEnd::kExited);
   EXPECT_TRUE(result.out.text().ends_with("done\n"));
   EXPECT_LT(result.wall_seconds, 5);
@@ -94,8 +97,8 @@ TEST(ProcessKillTest, CancellationKillsTheRunningAndStartsNoMore) {
   EXPECT_EQ(stop.signal(), SIGTERM);
 }
 
-// Starts a driver process (this test's child) that runs a sleeping child, kills the driver with `number`,
-// and returns the driver's wait status; the sleeping child's pid goes to `sleeper`.
+// Starts a driver process (this test's child) that runs a sleeping child, kills the driver with
+// `number`, and returns the driver's wait status; the sleeping child's pid goes to `sleeper`.
 int kill_driver(int number, pid_t& sleeper) {
   TemporaryFolder folder;
   const std::string pid_file = folder / "pid";

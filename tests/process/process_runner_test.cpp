@@ -42,7 +42,8 @@ TEST(ProcessRunnerTest, CannotStartNamesTheCommandAndTheReason) {
 
   request.argv = {"/bin/sh", "-c", "true"};
   request.directory = "/no/such/folder";
-  EXPECT_EQ(run_process(request).error, "cannot enter '/no/such/folder': No such file or directory");
+  EXPECT_EQ(run_process(request).error,
+            "cannot enter '/no/such/folder': No such file or directory");
   request.directory = "";
   request.argv = {"/etc"};
   EXPECT_EQ(run_process(request).value, EACCES);
@@ -73,17 +74,21 @@ TEST(ProcessRunnerTest, EnvironmentIsSetUnsetAndUsedForTheLookup) {
 }
 
 TEST(ProcessRunnerTest, ChildStartsClean) {
-  // stdin at its end, default signal dispositions and no foreign descriptors, whatever this process has.
+  // stdin at its end, default signal dispositions and no foreign descriptors, whatever this process
+  // has.
   const int leaked = ::open("/dev/null", O_RDONLY);  // no O_CLOEXEC on purpose
   const auto before = ::signal(SIGPIPE, SIG_IGN);
-  const ProcessResult result = run_process(shell("cat; ls /proc/self/fd | wc -l; grep SigIgn /proc/self/status"));
+  const ProcessResult result =
+      run_process(shell("cat; ls /proc/self/fd | wc -l; grep SigIgn /proc/self/status"));
   ::signal(SIGPIPE, before);
   ::close(leaked);
-  EXPECT_EQ(result.out.text(), "4\nSigIgn:\t0000000000000000\n");  // 0, 1, 2 and the folder that ls reads
+  EXPECT_EQ(result.out.text(),
+            "4\nSigIgn:\t0000000000000000\n");  // 0, 1, 2 and the folder that ls reads
 }
 
 TEST(ProcessRunnerTest, HugeOutputIsBoundedAndTheChildNotBlocked) {
-  ProcessRequest request = shell("echo first; head -c 50000000 /dev/zero; echo; echo last; echo e >&2");
+  ProcessRequest request =
+      shell("echo first; head -c 50000000 /dev/zero; echo; echo last; echo e >&2");
   request.capture_limit_bytes = 1000;
   const ProcessResult result = run_process(request);
   EXPECT_EQ(result.end, ProcessEnd::kExited);
@@ -116,7 +121,8 @@ TEST(ProcessRunnerTest, RunsSeveralAtATimeAndNeverMore) {
   };
   const auto start = std::chrono::steady_clock::now();
   EXPECT_TRUE(run_processes(requests, options));
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   EXPECT_EQ(most, 3u);
   EXPECT_EQ(done.size(), 6u);
   EXPECT_LT(seconds, 1.0);  // one after the other takes 1.2

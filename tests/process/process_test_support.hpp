@@ -25,20 +25,25 @@ inline ProcessRequest shell(const std::string& line) {
   return request;
 }
 
-// True once no such process is alive (a zombie counts as dead), false when it is still there after 5 s.
+// True once no such process is alive (a zombie counts as dead), false when it is still there after
+// 5 s.
 inline bool dies(pid_t pid) {
   for (int i = 0; i < 500; ++i) {
     if (::kill(pid, 0) != 0 && errno == ESRCH) return true;
     std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
     std::string text((std::istreambuf_iterator<char>(stat)), {});
     const auto at = text.rfind(')');
-    if (at != std::string::npos && at + 2 < text.size() && (text[at + 2] == 'Z' || text[at + 2] == 'X')) return true;
+    if (at != std::string::npos && at + 2 < text.size() &&
+        (text[at + 2] == 'Z' || text[at + 2] == 'X'))
+      return true;
     std::this_thread::sleep_for(milliseconds(10));
   }
   return false;
 }
 
-inline pid_t pid_in(const std::string& text) { return static_cast<pid_t>(std::strtol(text.c_str(), nullptr, 10)); }
+inline pid_t pid_in(const std::string& text) {
+  return static_cast<pid_t>(std::strtol(text.c_str(), nullptr, 10));
+}
 
 // A fresh folder, removed with its content at the end.
 class TemporaryFolder {

@@ -42,8 +42,8 @@ TEST(ProgressCounterTest, ForeignDescriptorIsLeftAlone) {
   TemporaryFolder folder;
   std::ofstream(folder / "file") << std::string(128, 'x');  // of the size of the counter's page
   const int fd = ::open((folder / "file").c_str(), O_RDWR);
-  for (const std::string& value : {std::to_string(fd), std::string("999999"), std::string("-1"), std::string("7x"),
-                                   std::string("")}) {
+  for (const std::string& value : {std::to_string(fd), std::string("999999"), std::string("-1"),
+                                   std::string("7x"), std::string("")}) {
     ::setenv(kProgressVariable, value.c_str(), 1);
     ProgressCounter counter = ProgressCounter::from_environment();
     counter.tick();
@@ -59,7 +59,10 @@ TEST(ProgressCounterTest, ForeignDescriptorIsLeftAlone) {
 TEST(ProgressCounterTest, CountsTicksOfAllThreads) {
   ProgressCounter counter = ProgressCounter::create();
   std::vector<std::thread> threads;
-  for (int i = 0; i < 4; ++i) threads.emplace_back([&] { for (int n = 0; n < 1000; ++n) counter.tick(); });
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] {
+      for (int n = 0; n < 1000; ++n) counter.tick();
+    });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(counter.read(), 4000u);
 }

@@ -46,7 +46,9 @@ TEST_F(TrialRunnerTest, GarbageInsteadOfALineIsTroubleOfTheHarness) {
   EXPECT_THROW(run("echo '{\"outcome\": 3}'; exit 10"), SetupError);
 }
 TEST_F(TrialRunnerTest, ProgramThatIsNotThereIsTroubleOfTheHarness) {
-  TrialRunner runner("stand_in", {.program = "/nonexistent/program"});
+  TrialOptions options;
+  options.program = "/nonexistent/program";
+  TrialRunner runner("stand_in", options);
   EXPECT_THROW(runner.run({Cell{}}), SetupError);
 }
 TEST_F(TrialRunnerTest, CellAskedForTwiceRunsOnce) {

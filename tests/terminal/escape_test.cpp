@@ -10,7 +10,8 @@ TEST(EscapeTest, MakesControlsVisible) {
   EXPECT_EQ(escape_controls(std::string("a\0b", 3)), "a\\x00b");
   EXPECT_EQ(escape_controls("a\tb\r\n"), "a\\tb\\r\\n");
   EXPECT_EQ(escape_controls_keep_lines("a\nb\r\n"), "a\nb\\r\n");
-  EXPECT_EQ(escape_controls("\u009b31m \u202e \u2066 \u2028"), "\\u{009B}31m \\u{202E} \\u{2066} \\u{2028}");
+  EXPECT_EQ(escape_controls("\u009b31m \u202e \u2066 \u2028"),
+            "\\u{009B}31m \\u{202E} \\u{2066} \\u{2028}");
 }
 
 TEST(EscapeTest, KeepsReadableText) {
@@ -19,9 +20,9 @@ TEST(EscapeTest, KeepsReadableText) {
 
 TEST(EscapeTest, MakesBytesThatAreNotUtf8Visible) {
   EXPECT_EQ(escape_controls("\xff"), "\\xFF");
-  EXPECT_EQ(escape_controls("\xc0\xaf"), "\\xC0\\xAF");          // overlong
+  EXPECT_EQ(escape_controls("\xc0\xaf"), "\\xC0\\xAF");           // overlong
   EXPECT_EQ(escape_controls("\xed\xa0\x80"), "\\xED\\xA0\\x80");  // surrogate
-  EXPECT_EQ(escape_controls("\xe4\xb8"), "\\xE4\\xB8");          // cut off
+  EXPECT_EQ(escape_controls("\xe4\xb8"), "\\xE4\\xB8");           // cut off
   EXPECT_EQ(escape_controls("\xf4\x90\x80\x80"), "\\xF4\\x90\\x80\\x80");
   EXPECT_EQ(escape_controls("\x9b"), "\\x9B");
 }

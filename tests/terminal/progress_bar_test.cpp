@@ -52,7 +52,9 @@ TEST_F(ProgressBarTest, NeverFillsTheLineAndFollowsResizing) {
   for (int columns : {200, 80, 40, 39, 38, 20, 17, 12, 5, 3, 2, 1}) {
     terminal.resize(static_cast<unsigned short>(columns));
     now_ += milliseconds(1000);
-    bar.update(42, "a note that is long enough to be cut \u4e2d\u6587 and more than that and more again and so on");
+    bar.update(42,
+               "a note that is long enough to be cut \u4e2d\u6587 and more than that and more "
+               "again and so on");
     std::string line = terminal.written();
     ASSERT_TRUE(line.starts_with("\r") && line.ends_with("\x1b[K"));
     line = line.substr(1, line.size() - 4);

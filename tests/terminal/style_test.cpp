@@ -11,7 +11,8 @@
 namespace culprit {
 namespace {
 
-constexpr Tone kTones[] = {Tone::kPass, Tone::kFail, Tone::kSilent, Tone::kUnknown, Tone::kStrong, Tone::kDim};
+constexpr Tone kTones[] = {Tone::kPass,    Tone::kFail,   Tone::kSilent,
+                           Tone::kUnknown, Tone::kStrong, Tone::kDim};
 
 TEST(StyleTest, SymbolsTellTonesApartWithoutColour) {
   for (bool has_utf8 : {false, true}) {
