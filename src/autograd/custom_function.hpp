@@ -30,6 +30,9 @@ class FunctionContext {
 
   Context& context() { return context_; }
   const std::vector<Tensor>& not_inplace() const { return not_inplace_; }
+  // The marks matter to the application alone; kept, a marked object whose history is rebased onto the
+  // function would own itself.
+  void forget_marks() { not_inplace_.clear(); }
 
  private:
   struct Saved {

@@ -195,6 +195,15 @@ TEST_F(CustomFunctionTest, MarkedOutputIsANewObjectWithoutHistoryAndTheOldOneIsR
   EXPECT_EQ(values_of(w.grad()), (Floats{2, 2}));
 }
 
+TEST_F(CustomFunctionTest, MarkedObjectAndItsGraphAreFreedWithTheirLastOwner) {
+  const std::int64_t before = live_bytes();
+  {
+    const Tensor x = scale(context, parameter("w", {1, 2}), 1.0);
+    call(context, mark_and_return, return_grads, {x});
+  }
+  EXPECT_EQ(live_bytes(), before);
+}
+
 TEST_F(CustomFunctionTest, MarkedLeafIsNotRefused) {
   const Tensor w = parameter("w", {1, 2});
   EXPECT_EQ(raised([&] { call(context, mark_and_return, return_grads, {w}); }).kind, "");
