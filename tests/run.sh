@@ -47,9 +47,8 @@ run_preset() {
   ctest --preset "$preset" -j "$jobs" "$@" 2>&1 | grep -vE '^ +Start |Passed +[0-9.]+ sec$'
 }
 
+run_preset release
 if [ -z "$quick" ]; then
   # Sanitizers look at the engine and its neighbours; text handling and programs are for the release build.
   run_preset asan -L 'unit|contract|repro'
-  run_preset tsan -L 'unit|contract|repro'
 fi
-run_preset release

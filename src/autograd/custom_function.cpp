@@ -110,6 +110,7 @@ std::vector<Tensor> apply(Context& context, const std::shared_ptr<CustomFunction
     node->take_edges(inputs);
     Node::set_history(node, outputs);
   }
+  fc->forget_marks();
   context.operation_done();
   return returned;
 }

@@ -28,6 +28,9 @@ class FunctionContext {
     saved_.clear();
   }
 
+  // Marks count for one application only; kept, they would hold the object whose history holds this context.
+  void forget_marks() { not_inplace_.clear(); }
+
   Context& context() { return context_; }
   const std::vector<Tensor>& not_inplace() const { return not_inplace_; }
 

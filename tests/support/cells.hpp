@@ -9,7 +9,7 @@ namespace culprit::test {
 
 inline Cell cell_of(const Settings& settings) {
   Cell cell;
-  apply_settings(cell, settings);
+  apply_settings(scenario_named("skip_identity_leaf"), cell, settings);
   return cell;
 }
 inline const Model& stack() {
