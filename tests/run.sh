@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Runs all tests: the release build with everything, then the engine, the communicator and samples under
-# AddressSanitizer + UBSan and under ThreadSanitizer. On Debian what is missing is installed with apt-get where
-# that is allowed.
+# Runs all tests: the release build with everything, then the engine and its neighbours under AddressSanitizer +
+# UBSan (the tsan preset is run by hand). On Debian what is missing is installed with apt-get where that is allowed.
 #   tests/run.sh             all of it
 #   tests/run.sh --quick     the release build only
 set -euo pipefail
