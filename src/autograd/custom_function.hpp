@@ -28,11 +28,11 @@ class FunctionContext {
     saved_.clear();
   }
 
+  // Marks count for one application only; kept, they would hold the object whose history holds this context.
+  void forget_marks() { not_inplace_.clear(); }
+
   Context& context() { return context_; }
   const std::vector<Tensor>& not_inplace() const { return not_inplace_; }
-  // The marks matter to the application alone; kept, a marked object whose history is rebased onto the
-  // function would own itself.
-  void forget_marks() { not_inplace_.clear(); }
 
  private:
   struct Saved {
