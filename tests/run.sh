@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs all tests: the release build with everything, then the engine and its neighbours under AddressSanitizer +
-# UBSan (the tsan preset is run by hand). On Debian what is missing is installed with apt-get where that is allowed.
+# UBSan, then the ranks' threads (engine, communicator, recorded cells) under ThreadSanitizer. On Debian what is missing is installed with apt-get where that is allowed.
 #   tests/run.sh             all of it
 #   tests/run.sh --quick     the release build only
 set -euo pipefail
@@ -60,6 +60,7 @@ run_preset release
 if [ -z "$quick" ]; then
   # Sanitizers look at the engine and its neighbours; text handling and programs are for the release build.
   run_preset asan -L 'unit|contract|repro|matrix'
+  run_preset tsan -L 'unit|contract|repro|matrix'
 fi
 if [ "${#failed[@]}" -gt 0 ]; then
   printf 'tests/run.sh: failed: %s
