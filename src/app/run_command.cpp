@@ -21,7 +21,6 @@
 #include "terminal/escape.hpp"
 #include "terminal/progress_bar.hpp"
 #include "terminal/style.hpp"
-#include "terminal/suggest.hpp"
 #include "terminal/terminal.hpp"
 
 namespace culprit {
@@ -58,15 +57,6 @@ RunCommand::~RunCommand() = default;
 
 namespace {
 
-const Scenario& find_scenario(const std::string& name) {
-  std::vector<std::string> names;
-  for (const Scenario* scenario : all_scenarios()) {
-    if (scenario->name == name) return *scenario;
-    names.push_back(scenario->name);
-  }
-  throw UsageError(fmt::format("unknown scenario '{}'{}; `culprit list` names them all", name, did_you_mean(name, names)));
-}
-
 bool was_given(const Settings& given, const std::string& name) {
   for (const auto& [which, value] : given)
     if (which == name) return true;
@@ -92,7 +82,7 @@ LaunchJob job_from_flags(const Scenario& scenario, const Settings& given) {
 
 int RunCommand::run(const std::vector<std::string>& command) const {
   const auto start = std::chrono::steady_clock::now();
-  const Scenario& scenario = find_scenario(impl_->scenario);
+  const Scenario& scenario = scenario_named(impl_->scenario);
   const Settings given = impl_->flags->given();
 
   RunRecord record;

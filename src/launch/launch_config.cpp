@@ -62,22 +62,13 @@ class ConfigReader {
  private:
   void add(const FlagRow* row, const std::string& path, const std::string& value, int line,
            bool known) {
-    MappedFlag flag;
-    flag.name = path;
+    // The text of a here-document starts on the line after the command that writes it.
+    MappedFlag flag = from_row(row, "configuration keys", path,
+                               file_.in_script && line > 0 ? file_.line + line : line);
     flag.value = value;
     flag.known = known;
     flag.file = file_.name;
     flag.launch = launch_;
-    // The text of a here-document starts on the line after the command that writes it.
-    flag.line = file_.in_script && line > 0 ? file_.line + line : line;
-    if (row != nullptr) {
-      flag.cls = row->cls;
-      flag.setting = row->setting;
-      flag.dialects = row->dialects;
-      flag.note = std::string(row->meaning);
-    } else {
-      flag.note = "not in the table of configuration keys";
-    }
     if (!known) {
       flag.note = "the value is not known";
       if (flag.cls != FlagClass::kRecognised) flag.cls = FlagClass::kUnknown;

@@ -16,21 +16,6 @@ bool is_flag(const LaunchWord& word) {
   return next == '-' || (next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z');
 }
 
-MappedFlag from_row(const FlagRow* row, std::string name, int line) {
-  MappedFlag flag;
-  flag.name = std::move(name);
-  flag.line = line;
-  if (row != nullptr) {
-    flag.cls = row->cls;
-    flag.setting = row->setting;
-    flag.dialects = row->dialects;
-    flag.note = std::string(row->meaning);
-  } else {
-    flag.note = "not in the table of flags";
-  }
-  return flag;
-}
-
 class Collector {
  public:
   Collector(const LaunchScript& script, std::size_t launch, std::vector<MappedFlag>& flags)
@@ -51,7 +36,7 @@ class Collector {
       return i + 1;
     }
     if (word.known && word.text == "--") return i + 1;
-    MappedFlag flag = from_row(nullptr, word.text, word.used_line);
+    MappedFlag flag = from_row(nullptr, "flags", word.text, word.used_line);
     flag.launch = launch_;
     flag.flag_word = i;
     flag.known = word.known;
@@ -64,7 +49,7 @@ class Collector {
     const LaunchWord& word = args_[i];
     const std::size_t equals = word.text.find('=');
     const FlagRow* row = word.text.starts_with("--") ? find_flag(word.text) : nullptr;
-    MappedFlag flag = from_row(row, word.text.substr(0, equals), word.line);
+    MappedFlag flag = from_row(row, "flags", word.text.substr(0, equals), word.line);
     flag.launch = launch_;
     flag.flag_word = i;
     std::size_t next = i + 1;
@@ -154,6 +139,21 @@ class Collector {
 
 }  // namespace
 
+MappedFlag from_row(const FlagRow* row, const std::string& table, std::string name, int line) {
+  MappedFlag flag;
+  flag.name = std::move(name);
+  flag.line = line;
+  if (row == nullptr) {
+    flag.note = "not in the table of " + table;
+    return flag;
+  }
+  flag.cls = row->cls;
+  flag.setting = row->setting;
+  flag.dialects = row->dialects;
+  flag.note = std::string(row->meaning);
+  return flag;
+}
+
 void collect_list_words(const FlagRow& list, const MappedFlag& flag, const std::string& value,
                         std::uint32_t offset, std::vector<MappedFlag>& flags) {
   static constexpr std::string_view kSeparators = " ,\t\n";
@@ -161,7 +161,7 @@ void collect_list_words(const FlagRow& list, const MappedFlag& flag, const std::
   while ((i = value.find_first_not_of(kSeparators, i)) != std::string::npos) {
     const std::size_t end = std::min(value.find_first_of(kSeparators, i), value.size());
     const std::string word = value.substr(i, end - i);
-    MappedFlag part = from_row(find_list_word(list.name, word), flag.name, flag.line);
+    MappedFlag part = from_row(find_list_word(list.name, word), "flags", flag.name, flag.line);
     if (part.dialects == 0) part.note = "not a word of this list that is in the table";
     part.value = word;
     part.file = flag.file;

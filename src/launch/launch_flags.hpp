@@ -11,6 +11,10 @@ namespace culprit::launch {
 // names the file. Never throws for what it does not know.
 void collect_flags(const LaunchScript& script, std::size_t launch, std::vector<MappedFlag>& flags);
 
+// A flag with what its row says of it. Without a row (null) it is unknown, and its note names `table`, the
+// one that lacks it: "flags", "configuration keys".
+MappedFlag from_row(const FlagRow* row, const std::string& table, std::string name, int line);
+
 // Appends the keys of a JSON configuration (launch_config.cpp, the one place that parses JSON).
 // `as_flags`: keys are flag names (Paddle: the program's arguments in a file), else DeepSpeed's.
 void collect_config(const LaunchFile& file, bool as_flags, std::size_t launch, int used_line,

@@ -36,6 +36,7 @@ FixEffect classify_fix(const Outcome& before, const Outcome& after);
 
 // One fix at one failing cell.
 struct FixTrial {
+  bool applies = false;
   FixEffect effect = FixEffect::kNotApplicable;
   Cell cell;
   Outcome outcome;  // only where it applies

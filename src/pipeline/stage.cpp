@@ -2,20 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <span>
-
 #include "autograd/backward.hpp"
 #include "autograd/functions.hpp"
 #include "pipeline/schedule.hpp"
 
 namespace culprit {
-namespace {
-
-std::span<float> elements(const Tensor& tensor) {
-  return {tensor.impl()->data(), static_cast<std::size_t>(tensor.impl()->num_elements())};
-}
-
-}  // namespace
 
 void PipelineStage::run() {
   run_1f1b(
@@ -42,7 +33,7 @@ std::vector<Tensor> PipelineStage::receive_inputs(int micro_batch) {
   for (const Shape shape : policy_.boundary) {
     // Rule 16: a received activation is a fresh leaf that needs a gradient.
     inputs.push_back(context_.wrap(context_.allocate(shape), /*stop_gradient=*/false));
-    pipe_->receive(elements(inputs.back()), policy_.stage - 1,
+    pipe_->receive(raw_elements(inputs.back()), policy_.stage - 1,
                    fmt::format("receive of activation {}", micro_batch));
     context_.operation_done();
   }
@@ -51,7 +42,7 @@ std::vector<Tensor> PipelineStage::receive_inputs(int micro_batch) {
 
 void PipelineStage::send_outputs(const std::vector<Tensor>& outputs, int micro_batch) {
   for (const Tensor& output : outputs)
-    pipe_->send(elements(output), policy_.stage + 1, fmt::format("send of activation {}", micro_batch));
+    pipe_->send(raw_elements(output), policy_.stage + 1, fmt::format("send of activation {}", micro_batch));
   if (!policy_.release_sent_outputs) return;
   for (const Tensor& output : outputs) {
     // Rule 16: whatever was written in place may still be someone's input and is kept.
@@ -79,7 +70,7 @@ void PipelineStage::backward(int micro_batch) {
   std::vector<Tensor> grads(outputs.size());
   for (std::size_t i = 0; !last() && i < outputs.size(); ++i) {
     grads[i] = context_.wrap(context_.allocate(policy_.boundary[i]));
-    if (!pipe_->receive(elements(grads[i]), policy_.stage + 1, fmt::format("receive of gradient {}", micro_batch)))
+    if (!pipe_->receive(raw_elements(grads[i]), policy_.stage + 1, fmt::format("receive of gradient {}", micro_batch)))
       throw SubjectError(kind::kNoInputGrad,
                          "backward(): argument 'grad_tensors' must be paddle.Tensor, but got NoneType: the next "
                          "stage sent no gradient of its input");
@@ -89,7 +80,7 @@ void PipelineStage::backward(int micro_batch) {
   const std::string what = fmt::format("send of gradient {}", micro_batch);
   for (std::size_t i = 0; !first() && i < inputs.size(); ++i) {
     if (const Tensor input_grad = inputs[i].grad(); input_grad.defined())
-      pipe_->send(elements(input_grad), policy_.stage - 1, what);
+      pipe_->send(raw_elements(input_grad), policy_.stage - 1, what);
     else
       pipe_->send_none(policy_.stage - 1, what);
   }

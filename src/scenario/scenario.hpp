@@ -47,7 +47,7 @@ void apply_settings(const Scenario& scenario, Cell& cell, const Settings& settin
 
 // All scenarios, in the order of repro/CMakeLists.txt.
 const std::vector<const Scenario*>& all_scenarios();
-// Errors: UsageError with the name.
+// Errors: UsageError with the name and the nearest one.
 const Scenario& scenario_named(const std::string& name);
 
 }  // namespace culprit
