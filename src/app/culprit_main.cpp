@@ -1,5 +1,6 @@
 // The command-line program `culprit`.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -7,17 +8,19 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <sstream>
 #include <string>
 #include <thread>
 
 #include "app/cell_flags.hpp"
 #include "app/run_command.hpp"
+#include "base/error.hpp"
 #include "base/version.hpp"
 #include "base/whole_file.hpp"
-#include "base/error.hpp"
 #include "matrix/cells_file.hpp"
 #include "scenario/scenario.hpp"
+#include "terminal/progress_bar.hpp"
 
 namespace culprit {
 namespace {
@@ -27,12 +30,22 @@ struct CellsCommand {
   std::size_t jobs = std::max(1U, std::thread::hardware_concurrency());
 
   void add_to(CLI::App& app) {
-    CLI::App* sub = app.add_subcommand("cells", "run a CSV file of cells in this process, write what each came to");
-    sub->add_option("input", in, "cells to run: a header of toggle columns, one cell a line")->required()->type_name("IN.csv");
-    sub->add_option("--out", out, "where to write the toggles and results")->required()->type_name("OUT.csv");
-    sub->add_option("--jobs", jobs, "cells at a time")->check(CLI::Range(1, 256))->capture_default_str();
+    CLI::App* sub = app.add_subcommand(
+        "cells", "run a CSV file of cells in this process, write what each came to");
+    sub->add_option("input", in, "cells to run: a header of toggle columns, one cell a line")
+        ->required()
+        ->type_name("IN.csv");
+    sub->add_option("--out", out, "where to write the toggles and results")
+        ->required()
+        ->type_name("OUT.csv");
+    sub->add_option("--jobs", jobs, "cells at a time")
+        ->check(CLI::Range(1, 256))
+        ->capture_default_str();
   }
   int run() const {
+    if (!std::filesystem::is_regular_file(in))
+      throw UsageError(
+          fmt::format("{}: is not there or no regular file, expected a CSV file of cells", in));
     std::ifstream input(in);
     if (!input) throw UsageError(fmt::format("{}: can't be read", in));
     CellsFile file;
@@ -41,14 +54,24 @@ struct CellsCommand {
     } catch (const UsageError& error) {
       throw UsageError(fmt::format("{}: {}", in, error.what()));
     }
-    const auto outcomes = run_cells(scenario_named("skip_identity_leaf").model, file.cells, jobs);
-    write_whole_file(out, [&](std::ostream& output) { write_cells(output, file, outcomes); });
+    WholeFile output(out);
+    ProgressBar bar(STDERR_FILENO, file.cells.size(), "cells");
+    std::mutex drawing;
+    const auto outcomes = run_cells(scenario_named("skip_identity_leaf").model, file.cells, jobs,
+                                    [&](std::size_t done) {
+                                      const std::lock_guard lock(drawing);
+                                      bar.update(done);
+                                    });
+    bar.clear();
+    write_cells(output.out(), file, outcomes);
+    output.commit();
     return 0;
   }
 };
 
 int list_scenarios() {
-  for (const Scenario* scenario : all_scenarios()) fmt::print("{:<40} {}\n", scenario->name, scenario->title);
+  for (const Scenario* scenario : all_scenarios())
+    fmt::print("{:<40} {}\n", scenario->name, scenario->title);
   return 0;
 }
 
@@ -57,8 +80,10 @@ int list_scenarios() {
 
 int main(int argc, char** argv) {
   using namespace culprit;
-  CLI::App app{"Finds which combination of parallelism switches breaks a training step, and which fix clears it.",
-               "culprit"};
+  CLI::App app{
+      "Finds which combination of parallelism switches breaks a training step, and which fix "
+      "clears it.",
+      "culprit"};
   app.set_version_flag("--version", std::string(kVersionText));
   app.require_subcommand(1);
   RunCommand run(app);

@@ -27,6 +27,8 @@ using Choice = std::vector<std::size_t>;
 struct Matrix {
   Cell base;  // sizes and pinned toggles; every axis off
   std::vector<Axis> axes;
+  // Switches of the scenario that no cell has on, and why: "skip_c_identity: at tp 1 ...".
+  std::vector<std::string> left_out;
   std::vector<Choice> choices;  // all possible cells: the base, each switch alone, pairs, ..., all
 };
 

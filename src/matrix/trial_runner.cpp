@@ -17,15 +17,20 @@ namespace {
 // The outcome of an ended program. Errors: SetupError.
 Outcome outcome_of(const ProcessResult& result, const std::vector<std::string>& command) {
   const auto failed = [&](const std::string& why) {
-    return SetupError(fmt::format("{}: {}; repeat it by hand: {}\n{}", command[0], why, fmt::join(command, " "),
-                                  result.err.text()));
+    return SetupError(fmt::format("{}: {}; repeat it by hand: {}\n{}", command[0], why,
+                                  fmt::join(command, " "), result.err.text()));
   };
   switch (result.end) {
     case ProcessEnd::kExited: {
-      if (!outcome_of_exit(result.value)) throw failed(fmt::format("ended with exit status {}", result.value));
+      if (!outcome_of_exit(result.value))
+        throw failed(fmt::format("ended with exit status {}", result.value));
       const std::string out = result.out.text();
       if (out.empty()) throw failed("printed no outcome");
-      return parse_json_line(out.substr(0, out.find('\n')));
+      Outcome outcome = parse_json_line(out.substr(0, out.find('\n')));
+      if (outcome.outcome != *outcome_of_exit(result.value))
+        throw failed(fmt::format("ended with exit status {}, but its line says {}", result.value,
+                                 row_of(outcome.outcome).name));
+      return outcome;
     }
     case ProcessEnd::kSignalled: {
       const char* name = sigabbrev_np(result.value);
@@ -40,7 +45,8 @@ Outcome outcome_of(const ProcessResult& result, const std::vector<std::string>& 
       Outcome outcome;
       outcome.outcome = OutcomeClass::kHang;
       outcome.kind = "STALLED";
-      outcome.message = "no rank finished an operation before the deadline; the process group was killed";
+      outcome.message =
+          "no rank finished an operation before the deadline; the process group was killed";
       return outcome;
     }
     case ProcessEnd::kCancelled:
@@ -82,20 +88,21 @@ std::vector<Outcome> TrialRunner::run(const std::vector<Cell>& cells) {
     running.push_back(&cell);
   }
   if (options_.on_planned) options_.on_planned(known_.size());
-  const RunOptions options{
-      .jobs = options_.jobs,
-      .on_start = {},
-      .on_done =
-          [&](std::size_t i, ProcessResult&& result) {
-            const Outcome outcome = outcome_of(result, requests[i].argv);
-            const auto flags = program_flags(*running[i]);
-            known_[flags] = outcome;
-            if (options_.on_done) options_.on_done(flags, outcome, to_json_line(scenario_, *running[i], outcome));
-          },
-      .cancel_fd = options_.cancel_fd};
+  const RunOptions options{.jobs = options_.jobs,
+                           .on_start = {},
+                           .on_done =
+                               [&](std::size_t i, ProcessResult&& result) {
+                                 const Outcome outcome = outcome_of(result, requests[i].argv);
+                                 const auto flags = program_flags(*running[i]);
+                                 known_[flags] = outcome;
+                                 if (options_.on_done)
+                                   options_.on_done(flags, outcome,
+                                                    to_json_line(scenario_, *running[i], outcome));
+                               },
+                           .cancel_fd = options_.cancel_fd};
   if (!run_processes(requests, options)) throw Stopped();
   std::vector<Outcome> outcomes;
-  for (const Cell& cell : cells) outcomes.push_back(known_.at(program_flags(cell)));
+  for (const Cell& cell : cells) outcomes.push_back(known_.at(program_flags(cell)).value());
   return outcomes;
 }
 
@@ -107,10 +114,12 @@ std::vector<CellTrace> TrialRunner::trace(const std::vector<Cell>& cells,
     flags.push_back("--trace=" + files[i].string());
     requests.push_back(request(flags));
   }
-  const RunOptions options{.jobs = options_.jobs,
-                           .on_start = {},
-                           .on_done = [&](std::size_t i, ProcessResult&& result) { outcome_of(result, requests[i].argv); },
-                           .cancel_fd = options_.cancel_fd};
+  const RunOptions options{
+      .jobs = options_.jobs,
+      .on_start = {},
+      .on_done = [&](std::size_t i,
+                     ProcessResult&& result) { outcome_of(result, requests[i].argv); },
+      .cancel_fd = options_.cancel_fd};
   if (!run_processes(requests, options)) throw Stopped();
   std::vector<CellTrace> traces;
   for (const auto& file : files) {

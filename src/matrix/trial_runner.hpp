@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,7 +47,7 @@ class TrialRunner {
 
   std::string scenario_;
   TrialOptions options_;
-  std::map<std::vector<std::string>, Outcome> known_;
+  std::map<std::vector<std::string>, std::optional<Outcome>> known_;  // by flags; empty: asked for, not ended
 };
 
 // All flags of a cell as its program takes them: defaults too where none differs, so that it is never

@@ -5,24 +5,6 @@
 #include "autograd/node.hpp"
 
 namespace culprit {
-namespace {
-
-const char* pass_name(Phase::Pass pass) {
-  switch (pass) {
-    case Phase::Pass::kStart:
-      return "start";
-    case Phase::Pass::kForward:
-      return "forward";
-    case Phase::Pass::kBackward:
-      return "backward";
-    case Phase::Pass::kFinish:
-      return "finish";
-  }
-  return "";
-}
-
-}  // namespace
-
 TraceEvent* RankRecorder::add(TraceEvent::Kind kind, const std::string& name) {
   if (trace_.events.size() == kMaxTraceEvents) {
     trace_.truncated = true;
