@@ -163,7 +163,8 @@ int RunCommand::run(const std::vector<std::string>& command) const {
   }
   refuse_off_values(scenario, given);
   std::vector<Matrix> matrices;
-  for (const LaunchJob& job : jobs) refuse_too_large(scenario.model, job.pinned);
+  // A size that can't be judged is refused before anything is written.
+  for (const LaunchJob& job : jobs) make_reference(scenario.model, job.pinned, /*keep_all=*/false);
   for (const LaunchJob& job : jobs)
     matrices.push_back(make_matrix(scenario, job.pinned, job.with_recompute));
   const fs::path bin = fs::read_symlink("/proc/self/exe").parent_path();
