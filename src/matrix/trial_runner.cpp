@@ -74,6 +74,7 @@ std::vector<Outcome> TrialRunner::run(const std::vector<Cell>& cells) {
     requests.push_back(std::move(request));
     running.push_back(&cell);
   }
+  if (options_.on_planned) options_.on_planned(known_.size());
   const RunOptions options{
       .jobs = options_.jobs,
       .on_start = {},

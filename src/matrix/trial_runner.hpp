@@ -19,6 +19,8 @@ struct TrialOptions {
   // Without any rank finishing an operation: the process group is killed and the cell is HANG.
   std::chrono::milliseconds stall_deadline{10000};
   int cancel_fd = -1;
+  // Before a batch starts: how many trials there are then in all, finished ones included.
+  std::function<void(std::size_t num_trials)> on_planned;
   // As each cell ends: its flags, what it came to, its JSON line (made up for a killed one).
   std::function<void(const std::vector<std::string>& flags, const Outcome& outcome, const std::string& line)> on_done;
 };
