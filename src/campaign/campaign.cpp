@@ -68,6 +68,10 @@ CampaignResult run_campaign(const CommandTarget& target, Journal& journal,
     for (const Assignment& each : batch) trials.push_back(target.trial(each));
     return source.run(trials);
   });
+  // Silent failures first: they are worse than an error.
+  std::stable_partition(
+      result.search.combinations.begin(), result.search.combinations.end(),
+      [](const Combination& combination) { return is_silent(combination.fingerprint); });
   for (const Combination& combination : result.search.combinations) {
     CombinationDetail detail;
     detail.plain = target.trial(plain_run(target, combination));

@@ -80,6 +80,31 @@ SearchedField searched_field(const Scenario& scenario, const std::string& name,
   return searched;
 }
 
+bool is_possible(const Plan& plan, std::size_t a, const std::string& v, std::size_t b,
+                 const std::string& w) {
+  Cell cell = plan.pinned;
+  plan.searched[a].field->set(cell, v);
+  plan.searched[b].field->set(cell, w);
+  return why_impossible(cell).empty();
+}
+
+// Values that no other switch makes possible (any identity but a copy at tp 1) are left out, and
+// switches that have no choice then.
+void drop_impossible(Plan& plan) {
+  for (std::size_t a = 0; a < plan.searched.size(); ++a)
+    std::erase_if(plan.searched[a].values, [&](const std::string& value) {
+      for (std::size_t b = 0; b < plan.searched.size(); ++b)
+        for (const std::string& other : plan.searched[b].values)
+          if (a != b ? is_possible(plan, a, value, b, other)
+                     : is_possible(plan, a, value, a, value))
+            return false;
+      return true;
+    });
+  std::erase_if(plan.searched, [](const SearchedField& each) { return each.values.size() < 2; });
+  if (plan.searched.empty())
+    throw UsageError("at these sizes no switch of the scenario has a choice; raise tp or pp");
+}
+
 Plan make_plan(const Scenario& scenario, const ScenarioRequest& request) {
   Plan plan;
   Settings given = request.given;
@@ -117,6 +142,7 @@ Plan make_plan(const Scenario& scenario, const ScenarioRequest& request) {
     }
   for (const SearchedField& each : plan.searched) each.field->set(plan.pinned, each.values.back());
   validate(plan.pinned);
+  drop_impossible(plan);
   return plan;
 }
 
@@ -125,33 +151,34 @@ bool is_searched(const Plan& plan, const std::string& name) {
                      [&](const SearchedField& each) { return each.field->name == name; });
 }
 
-// The settings that can't be run together, beside those of a smaller such set.
-void find_impossible(const Plan& plan, std::vector<std::string>& excludes) {
-  const auto possible = [&](const std::vector<std::pair<std::size_t, std::size_t>>& settings) {
-    Cell cell = plan.pinned;
-    for (const auto& [which, value] : settings)
-      plan.searched[which].field->set(cell, plan.searched[which].values[value]);
-    return why_impossible(cell).empty();
-  };
-  const auto text = [&](std::size_t which, std::size_t value) {
-    return plan.searched[which].field->name + "=" + plan.searched[which].values[value];
-  };
-  // The table has no rule about more than two toggles. A switch alone may be impossible beside the
-  // others' off values (release without a pipeline): then it excludes those.
+// Whether the two can be run together once a third switch is not off (release, beside any other,
+// only with a pipeline).
+bool depends_on_third(const Plan& plan, std::size_t a, const std::string& v, std::size_t b,
+                      const std::string& w) {
+  for (std::size_t c = 0; c < plan.searched.size(); ++c)
+    for (const std::string& x : plan.searched[c].values) {
+      if (c == a || c == b) continue;
+      Cell cell = plan.pinned;
+      plan.searched[a].field->set(cell, v);
+      plan.searched[b].field->set(cell, w);
+      plan.searched[c].field->set(cell, x);
+      if (why_impossible(cell).empty()) return true;
+    }
+  return false;
+}
+
+// The pairs of settings that can't be run together; the cell table has no rule about more than two
+// toggles.
+std::vector<std::string> impossible_pairs(const Plan& plan) {
+  std::vector<std::string> pairs;
   for (std::size_t a = 0; a < plan.searched.size(); ++a)
-    for (std::size_t v = 0; v < plan.searched[a].values.size(); ++v)
-      for (std::size_t b = 0; b < plan.searched.size(); ++b)
-        for (std::size_t w = 0; w < plan.searched[b].values.size(); ++w) {
-          if (a == b || possible({{a, v}, {b, w}})) continue;
-          const bool has_partner = [&] {
-            for (std::size_t other = 0; other < plan.searched[b].values.size(); ++other)
-              if (possible({{a, v}, {b, other}})) return true;
-            return false;
-          }();
-          const bool is_new = std::find(excludes.begin(), excludes.end(),
-                                        text(b, w) + ", " + text(a, v)) == excludes.end();
-          if (has_partner && is_new) excludes.push_back(text(a, v) + ", " + text(b, w));
-        }
+    for (std::size_t b = a + 1; b < plan.searched.size(); ++b)
+      for (const std::string& v : plan.searched[a].values)
+        for (const std::string& w : plan.searched[b].values)
+          if (!is_possible(plan, a, v, b, w) && !depends_on_third(plan, a, v, b, w))
+            pairs.push_back(fmt::format("{}={}, {}={}", plan.searched[a].field->name, v,
+                                        plan.searched[b].field->name, w));
+  return pairs;
 }
 
 // Sizes in the order in which they are shrunk, with the least value that makes sense.
@@ -212,7 +239,7 @@ CommandSpec scenario_command(const Scenario& scenario, const ScenarioRequest& re
   CommandSpec spec;
   add_sizes(plan, spec);
   add_fixes(plan, spec);
-  find_impossible(plan, spec.excludes_rules);
+  spec.excludes_rules = impossible_pairs(plan);
 
   std::vector<const Field*> all;
   for (const Field& each : fields()) all.push_back(&each);

@@ -39,8 +39,8 @@ void shrink_details(const CommandTarget& target, const CampaignOptions& options,
     }
     if (axes.empty()) continue;
     ShrinkOptions shrink;
-    shrink.repeats =
-        combination.flaky ? repeats_to_trust_absence(options.search.failure_rate_floor) : std::size_t{1};
+    shrink.repeats = combination.flaky ? repeats_to_trust_absence(options.search.failure_rate_floor)
+                                       : std::size_t{1};
     shrink.max_trials = kMostSizeTrials * shrink.repeats;
     try {
       finding.result = shrink_sizes(axes, combination.fingerprint, shrink, [&](auto batch) {
