@@ -58,6 +58,8 @@ class Printer {
              "   " +
              style_.paint(Tone::kStrong, cut_to_width(escape_controls(label), columns_ - 9)) + "\n";
     line(9, std::nullopt, combination.fingerprint);
+    const std::string& note = record_.result.details[c].note;
+    if (!note.empty()) line(9, Tone::kDim, note);
     if (combination.flaky)
       line(9, Tone::kUnknown, "comes and goes: fails in " + rate_in_words(combination.rate));
     line(9, Tone::kDim, certificate_in_words(combination));
@@ -74,14 +76,8 @@ class Printer {
 
   void verdict_without_combination() {
     if (!record_.result.details.empty()) return;
-    if (record_.has_failure())
-      line(0, Tone::kUnknown, "FAILURES SEEN, none brought down to a combination");
-    else if (!record_.is_complete())
-      line(0, Tone::kUnknown, "no failure seen in what was run");
-    else if (record_.result.search.flaky)
-      line(0, Tone::kPass, "no failure seen; each run was repeated (coverage below)");
-    else
-      line(0, Tone::kPass, "PASS     no combination of these switches fails");
+    const bool passed = !record_.has_failure() && record_.is_complete();
+    line(0, passed ? Tone::kPass : Tone::kUnknown, nothing_found_in_words(record_));
   }
 
   void findings() {

@@ -119,7 +119,7 @@ Json attribution_json(const IsolationRecord& record, const FixAttribution& attri
   object["in_words"] = verdict_in_words(record, attribution);
   object["effects"] = Json::array();
   for (const FixCellEffect& effect : attribution.effects) {
-    Json each{{"cell", effect.cell}, {"effect", effect_in_words(effect)}};
+    Json each{{"cell", effect.cell}, {"effect", effect_in_words(record, effect)}};
     if (!effect.seen.trial.fingerprint.empty()) each["fingerprint"] = effect.seen.trial.fingerprint;
     const TrialCost extra =
         extra_cost(record.target, record.journal, finding.cells[effect.cell], attribution.fixes);

@@ -45,9 +45,12 @@ std::string verdict_in_words(const IsolationRecord& record, const FixAttribution
 // where nothing is known.
 std::string cost_in_words(const IsolationRecord& record, const FixAttribution& attribution);
 // What it did to one cell: "resolves", "turns silent: DUMP:differs:w", ...
-std::string effect_in_words(const FixCellEffect& effect);
+std::string effect_in_words(const IsolationRecord& record, const FixCellEffect& effect);
 // A cell of the fixes: its label.
 std::string cell_label(const IsolationRecord& record, const FixCell& cell);
+
+// The verdict where there is no combination.
+std::string nothing_found_in_words(const IsolationRecord& record);
 
 // Notices of the search and the campaign, and of the journal.
 std::vector<std::string> all_notices(const IsolationRecord& record);
