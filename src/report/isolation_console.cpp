@@ -51,9 +51,7 @@ class Printer {
     const Combination& combination = record_.result.search.combinations[c];
     const bool silent = is_silent(combination.fingerprint);
     const std::string word = verdict_word(combination);
-    const std::string label = combination.settings.empty()
-                                  ? "whatever the switches are"
-                                  : label_of(record_.target.space(), combination.settings);
+    const std::string label = combination_label(record_.target.space(), combination.settings);
     text_ += style_.paint(silent ? Tone::kSilent : Tone::kFail, fmt::format("{:<6}", word)) +
              "   " +
              style_.paint(Tone::kStrong, cut_to_width(escape_controls(label), columns_ - 9)) + "\n";
@@ -65,10 +63,10 @@ class Printer {
     line(9, Tone::kDim, certificate_in_words(combination));
     const std::string sizes = sizes_in_words(record_, c);
     const std::string needs = needs_in_words(record_, c);
-    if (!sizes.empty())
-      line(9, Tone::kDim, "smallest: " + sizes + (needs.empty() ? "" : "; " + needs));
-    else if (!needs.empty())
-      line(9, Tone::kDim, needs);
+    if (!needs.empty() || !sizes.empty())
+      line(9, Tone::kDim,
+           needs + (needs.empty() || sizes.empty() ? "" : "; ") +
+               (sizes.empty() ? "" : "smallest: " + sizes));
     // Not cut: it is there to be pasted.
     text_ += fmt::format("         {} {}\n", style_.paint(Tone::kDim, "repeat:"),
                          escape_controls(repeat_line(record_, c)));

@@ -101,7 +101,11 @@ std::string fixes_section(const IsolationRecord& record) {
         const FixCell& cell = finding.cells[effect.cell];
         effects += fmt::format("| {} | {} | {} | {} |\n", inert(fixes_label(record, each)),
                                inert(cell_label(record, cell)),
-                               cell.combinations.empty() ? "passes" : "fails",
+                               cell.combinations.empty()
+                                   ? finding.repeats == 1
+                                         ? std::string("passes")
+                                         : fmt::format("no failure in {} runs", finding.repeats)
+                                   : std::string("fails"),
                                inert(effect_in_words(record, effect)));
       }
     }
@@ -136,7 +140,7 @@ std::string certificate_section(const IsolationRecord& record, std::size_t c) {
   for (const Observation& each : combination.support)
     text += fmt::format("| {} | {} |\n", inert(label_of(space, each.assignment)),
                         inert(counts(each, combination.flaky)));
-  return fold("Certificate of " + inert(label_of(space, combination.settings)), text);
+  return fold("Certificate of " + inert(combination_label(space, combination.settings)), text);
 }
 
 std::string coverage_section(const IsolationRecord& record) {

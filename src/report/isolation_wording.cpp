@@ -54,6 +54,23 @@ std::string label_of(const Space& space, const Assignment& assignment) {
   return on.empty() ? "all off" : label_of(space, on);
 }
 
+std::string combination_label(const Space& space, const SettingSet& settings) {
+  if (settings.empty()) return "whatever the switches are";
+  SettingSet on;
+  std::vector<std::string> off;
+  for (const Setting& setting : settings) {
+    if (setting.value + 1U == space.switches[setting.which].values.size())
+      off.push_back(space.switches[setting.which].name);
+    else
+      on.push_back(setting);
+  }
+  std::string text = label_of(space, on);
+  if (off.empty()) return text;
+  const char* verb = off.size() == 1 ? "is" : "are";
+  return fmt::format("{}{}while {} {} off", text, text.empty() ? "" : ", ", joined(off, " and "),
+                     verb);
+}
+
 std::string verdict_word(const Combination& combination) {
   return is_silent(combination.fingerprint) ? "SILENT" : "FAILS";
 }

@@ -14,6 +14,8 @@ std::string label_of(const Space& space, const SettingSet& settings);
 // The switches of an assignment that are not off: "skip=--skip"; "all off". Sizes and fixes of a
 // trial count as switches.
 std::string label_of(const Space& space, const Assignment& assignment);
+// The settings of a combination, those that must be off apart: "skip=--skip, while acc is off".
+std::string combination_label(const Space& space, const SettingSet& settings);
 // "SILENT" or "FAILS"
 std::string verdict_word(const Combination& combination);
 // "40 switches, covering arrays up to 3-way" or "5 switches, all 48 assignments run"
