@@ -57,7 +57,8 @@ class Printer {
              style_.paint(Tone::kStrong, cut_to_width(escape_controls(label), columns_ - 9)) + "\n";
     line(9, std::nullopt, combination.fingerprint);
     const std::string& note = record_.result.details[c].note;
-    if (!note.empty()) line(9, Tone::kDim, note);
+    // Without the program's words it only says the exit status, which the fingerprint does too.
+    if (note.find(": ") != std::string::npos) line(9, Tone::kDim, note);
     if (combination.flaky)
       line(9, Tone::kUnknown, "comes and goes: fails in " + rate_in_words(combination.rate));
     line(9, Tone::kDim, certificate_in_words(combination));

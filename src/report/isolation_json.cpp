@@ -1,6 +1,8 @@
 #include "report/isolation_json.hpp"
 
-#include <map>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <nlohmann/json.hpp>
 
 #include "base/version.hpp"
@@ -159,7 +161,8 @@ Json matrix_json(const IsolationRecord& record) {
   static const char* const names[] = {"pass", "fail", "unresolved"};
   Json list = Json::array();
   for (const TrialRecord& trial : record.journal.records()) {
-    Json each{{"assignment", trial.assignment},
+    // Text, as an array would take a line for each switch.
+    Json each{{"assignment", fmt::format("{}", fmt::join(trial.assignment, " "))},
               {"status", names[static_cast<std::size_t>(trial.trial.status)]}};
     if (!trial.trial.fingerprint.empty()) each["fingerprint"] = trial.trial.fingerprint;
     each["origin"] = trial.origin;

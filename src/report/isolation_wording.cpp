@@ -129,7 +129,7 @@ std::string sizes_in_words(const IsolationRecord& record, std::size_t combinatio
   }
   const auto& smallest = finding->result.is_smallest;
   const bool has_open = std::find(smallest.begin(), smallest.end(), false) != smallest.end();
-  return joined(parts, ", ") + (has_open ? "; *: the next smaller one can't be run or judged" : "");
+  return joined(parts, ", ") + (has_open ? " (* less can't be judged)" : "");
 }
 
 std::string needs_in_words(const IsolationRecord& record, std::size_t combination) {

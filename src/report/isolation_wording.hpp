@@ -25,8 +25,8 @@ std::string rate_in_words(const FailureRate& rate);
 // One line: "proven minimal: without either of the 2 settings it passes; fails in 8 runs under
 // other switches", or what is missing.
 std::string certificate_in_words(const Combination& combination);
-// "tp 2, acc 1 (of 4)"; "*" marks one whose next lower value was not seen to pass. Empty without
-// sizes.
+// "tp 2*, acc 1 (of 4) (* less can't be judged)"; "*" marks one whose next lower value can't be
+// run, or was not judged. Empty without sizes.
 std::string sizes_in_words(const IsolationRecord& record, std::size_t combination);
 // "needs 2 ranks, no GPU"; empty for a command, of which nobody knows.
 std::string needs_in_words(const IsolationRecord& record, std::size_t combination);
