@@ -10,9 +10,9 @@
 #include <ctime>
 
 #include "base/error.hpp"
+#include "base/whole_file.hpp"
 #include "report/json_report.hpp"
 #include "report/markdown_report.hpp"
-#include "report/whole_file.hpp"
 
 namespace culprit {
 namespace fs = std::filesystem;
@@ -34,6 +34,14 @@ void RunFolder::append_cell(const std::string& json_line) {
   // One write a line: a kill can cut the file only between lines, or inside the last one on a full disk.
   if (::write(cells_fd_, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
     throw SetupError(fmt::format("{}: can't be written", (path_ / "cells.jsonl").string()));
+}
+
+fs::path RunFolder::traces() const {
+  const fs::path folder = path_ / "traces";
+  std::error_code error;
+  fs::create_directory(folder, error);
+  if (error) throw SetupError(fmt::format("{}: can't be made: {}", folder.string(), error.message()));
+  return folder;
 }
 
 void RunFolder::write_report(const RunRecord& record) const {
