@@ -262,6 +262,8 @@ class Isolation(unittest.TestCase):
         self.assertEqual(self.combinations(report), [({"a": "--a", "b": "--b"}, "EXIT:3")])
         self.assertEqual({trial["origin"].split("-")[0] for trial in report["matrix"]}, {"one", "two", "three"})
         self.assertEqual(len(report["matrix"]), 7 + 9 + len(runs()) - before)
+        at_once = self.isolate(*toggles("abcd"), "--merge", "one", "two", out="at_once")
+        self.assertEqual(at_once["minimal_combinations"], report["minimal_combinations"])
         self.isolate(*toggles("ab"), out="other")
         self.refused("different searches", "--merge", "one", "other", "--out", "never")
         self.assertFalse(os.path.exists("never"))
