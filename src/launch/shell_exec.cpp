@@ -88,7 +88,7 @@ ShellEvaluator::Outcome ShellEvaluator::exec_kind(const Command& command) {
       return outcome;
     }
     case Command::Kind::kFunction:
-      functions_[command.name] = {command.children[0], source_};
+      functions_[command.name] = {command.children[0], source_, /*called=*/false};
       return {};
   }
   return {};
@@ -341,6 +341,8 @@ ShellEvaluator::Outcome ShellEvaluator::exec_abstract_body(const Command& comman
   exec(body);
   state_ = merge(std::move(state_), before, at_line, why);
   --num_silent_;
+  // A loop within such a run: once is enough, else nested loops would double the work each.
+  if (num_silent_ > 0) return {};
   num_launches_ = launches;
   const State changed = state_;
   ++num_loops_;

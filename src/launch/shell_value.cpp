@@ -53,6 +53,13 @@ Value GapTable::make(Gap gap) {
   return value;
 }
 
+void GapTable::add_site(std::uint32_t origin, SourceRange site) {
+  constexpr std::size_t kMaxSites = 32;
+  auto& sites = gaps_[origin & ~kGapBit].sites;
+  if (sites.size() < kMaxSites && std::find(sites.begin(), sites.end(), site) == sites.end())
+    sites.push_back(site);
+}
+
 const Gap* GapTable::first_unknown(const Value& value) const {
   for (const std::uint32_t origin : value.from) {
     if (is_gap(origin) && at(origin).kind == Gap::Kind::kUnknown) return &at(origin);

@@ -45,6 +45,8 @@ struct Gap {
   int line = 0;
   std::string source;  // as written: "$HOSTS", "$(nproc)"
   std::string reason;
+  bool all_arguments = false;  // "$@" of the script: any number of words
+  std::vector<SourceRange> sites = {};  // each place of the script that hands it on: "$A" in B=$A
 };
 
 class GapTable {
@@ -52,6 +54,8 @@ class GapTable {
   // A one-byte value that stands for the gap.
   Value make(Gap gap);
   const Gap& at(std::uint32_t origin) const { return gaps_[origin & ~kGapBit]; }
+  // Remembers a place that hands the gap on.
+  void add_site(std::uint32_t origin, SourceRange site);
   // First gap of kind kUnknown, else null.
   const Gap* first_unknown(const Value& value) const;
   const Gap* first(const Value& value) const;

@@ -242,6 +242,14 @@ void ShellParser::read_param(ShellWord& word, bool quoted) {
   part.kind = Part::Kind::kParam;
   part.quoted = quoted;
   advance(2);
+  if (!at_end() && peek() == '}') {  // "${}": bash refuses it only where it expands it
+    ++pos_;
+    part.kind = Part::Kind::kCommand;
+    part.range = {open, pos_};
+    part.text = "${}";
+    word.parts.push_back(std::move(part));
+    return;
+  }
   if (peek() == '#' && peek(1) != '}') {
     part.op = "len";
     ++pos_;
