@@ -40,6 +40,8 @@ constexpr std::array<std::string_view, 19> kWrappers = {
 constexpr std::array<std::string_view, 2> kRemoteShells = {"ssh", "pdsh"};
 // Those that take a batch script: a file, their input, or --wrap.
 constexpr std::array<std::string_view, 3> kSubmitters = {"sbatch", "qsub", "bsub"};
+// Trainers of Paddle's whose flags all stand in a YAML file.
+constexpr std::array<std::string_view, 2> kYamlPrograms = {"paddleformers-cli", "erniekit"};
 // Launcher flags without a value; all others take one.
 constexpr std::array<std::string_view, 9> kBareLauncherFlags = {
     "standalone",         "use_env",     "no_python",
@@ -172,6 +174,15 @@ void LaunchFinder::inspect(const Invocation& invocation) {
   std::size_t i = 0;
   const std::string& first = argv[0].value.text;
   if (is_one_of(kSubmitters, first)) return inspect_submission(invocation);
+  if (is_one_of(kYamlPrograms, first)) {
+    // All that counts stands in a file that is not read: no launch, but the reason why there is none.
+    if (!invocation.trial) {
+      evaluator_->note_unknown(invocation.line,
+                               fmt::format("{} takes its settings from another file, which is not read: {}",
+                                           first, evaluator_->display(argv.back().value)));
+    }
+    return;
+  }
   const bool is_unknown = argv[0].value.has_gap();
   if (!starts_command(first)) {
     if (!is_unknown && !is_one_of(kWrappers, first)) return;

@@ -16,6 +16,8 @@ bool is_flag(const LaunchWord& word) {
   return next == '-' || (next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z');
 }
 
+bool is_yaml(const std::string& name) { return name.ends_with(".yaml") || name.ends_with(".yml"); }
+
 class Collector {
  public:
   Collector(const LaunchScript& script, std::size_t launch, std::vector<MappedFlag>& flags)
@@ -70,8 +72,10 @@ class Collector {
     MappedFlag flag = from_row(nullptr, "flags", word.text, word.used_line);
     flag.launch = launch_;
     flag.flag_word = i;
-    flag.known = word.known;
-    flag.note = word.known ? "an argument that is no flag" : word.why_unknown;
+    flag.known = word.known && !is_yaml(word.text);
+    flag.note = !word.known   ? word.why_unknown
+                : !flag.known ? "a YAML file, which is not read"
+                              : "an argument that is no flag";
     flags_.push_back(std::move(flag));
     return i + 1;
   }
@@ -99,6 +103,8 @@ class Collector {
         ++next;
       }
       if (arity == Arity::kOne && !flag.value) set_unknown(flag, "has no value");
+      if (row == nullptr && flag.value && is_yaml(*flag.value))
+        set_unknown(flag, "a YAML file, which is not read");
     }
     emit(row, std::move(flag));
     return next;

@@ -204,7 +204,9 @@ std::string why_nothing_launched(const LaunchScript& script) {
       "with parallel-training flags";
   std::size_t num_named = 0;
   for (const LaunchNote& note : script.unknowns) {
-    if (note.text.find("another script") == std::string::npos || num_named++ >= kMaxNamed) continue;
+    const bool elsewhere = note.text.find("another script") != std::string::npos ||
+                           note.text.find("another file") != std::string::npos;
+    if (!elsewhere || num_named++ >= kMaxNamed) continue;
     why += fmt::format("; line {} {}", note.line, note.text);
   }
   return why;

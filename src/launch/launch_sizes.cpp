@@ -190,7 +190,9 @@ void derive_sizes(const LaunchScript& script, LaunchMapping& mapping, const Batc
       std::none_of(mapping.flags.begin(), mapping.flags.end(), [](const MappedFlag& flag) {
         const bool positional = flag.flag_word != kNoWord && !flag.name.starts_with('-');
         const bool other_config = flag.name == "-c" || flag.name == "-o" || flag.name == "--config";
-        const bool lost_file = flag.flag_word == kNoWord && flag.file.empty();
+        // A file that could not be read, of JSON or of YAML.
+        const bool lost_file = (flag.flag_word == kNoWord && flag.file.empty()) ||
+                               (!flag.known && flag.note.find("YAML") != std::string::npos);
         return (positional && !flag.known) || other_config || lost_file;
       });
   if (takes_defaults && !mapping.tp && !given_but_unknown(Setting::kTp)) {
