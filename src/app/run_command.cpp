@@ -39,8 +39,8 @@ RunCommand::RunCommand(CLI::App& app) : impl_(std::make_unique<Impl>()) {
   CLI::App* sub = app.add_subcommand(
       "run",
       "Runs a scenario's matrix: which combination of switches fails, and which fix clears it.\n\n"
-      "--pp N above 1 and --recompute put their switch INTO the matrix (off and on); sizes and other toggles are "
-      "pinned.\nExample: --tp 2 --pp 2 --recompute\n"
+      "--pp N above 1 and --recompute put their switch INTO the matrix (off and on); the scenario's other switches "
+      "(skip_c_identity, an operator before, a residual) are always in it; sizes and toggles beside them are pinned.\nExample: --tp 2 --pp 2 --recompute\n"
       "Exit status: 0 all came out as declared (the bug included), 1 not, 2 usage, 3 could not set up, 77 hardware "
       "missing.");
   sub->add_option("scenario", impl_->scenario, "which bug; `culprit list` names them all")->capture_default_str();
@@ -113,9 +113,7 @@ int RunCommand::run(const std::vector<std::string>& command) const {
 
   RunFolder folder(impl_->out.empty() ? default_run_folder() : fs::path(impl_->out));
   StopSignal stop;
-  std::size_t expected = 0;
-  for (const Matrix& matrix : matrices) expected += matrix.choices.size() + 55;
-  ProgressBar bar(STDERR_FILENO, expected, "cells");
+  ProgressBar bar(STDERR_FILENO, 0, "cells");
   std::size_t done = 0;
   const Style style = Style::for_output(STDOUT_FILENO);
   try {
@@ -124,6 +122,7 @@ int RunCommand::run(const std::vector<std::string>& command) const {
                         .jobs = impl_->jobs,
                         .stall_deadline = std::chrono::milliseconds(static_cast<int>(impl_->stall_seconds * 1000)),
                         .cancel_fd = stop.fd(),
+                        .on_planned = [&](std::size_t num_trials) { bar.set_total(num_trials); },
                         .on_done = [&](const auto&, const Outcome&, const std::string& line) {
                           folder.append_cell(line);
                           bar.update(++done);
@@ -131,6 +130,8 @@ int RunCommand::run(const std::vector<std::string>& command) const {
     for (std::size_t i = 0; i < matrices.size(); ++i) {
       record.jobs.push_back(run_matrix(scenario, matrices[i], runner));
       record.jobs.back().title = jobs[i].title;
+      trace_findings(record.jobs.back(), runner, folder.traces(),
+                     matrices.size() > 1 ? fmt::format("job{}_", i + 1) : "");
     }
     record.num_trials = runner.trials();
   } catch (const Stopped&) {

@@ -1,6 +1,11 @@
 #include "matrix/axes.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+
+#include "base/error.hpp"
 
 namespace culprit {
 namespace {
@@ -47,6 +52,17 @@ Axis axis_for(const std::string& name, const Scenario& scenario, const Cell& pin
   return axis;
 }
 
+// A switch of the matrix takes its off- and on-values whatever was asked for; another value can't be in it.
+void refuse_foreign_value(const Axis& axis, const Scenario& scenario, const Cell& pinned) {
+  const std::string asked = axis.field->get(pinned);
+  std::vector<std::string> spanned{axis.off};
+  for (const AxisValue& on : axis.on) spanned.push_back(on.value);
+  if (std::find(spanned.begin(), spanned.end(), asked) != spanned.end()) return;
+  throw UsageError(fmt::format("{}={}: the matrix of {} always has {} as {}; run the one cell with the program {} {}={}",
+                               axis.field->flag(), asked, scenario.name, axis.field->name, fmt::join(spanned, " and "),
+                               scenario.name, axis.field->flag(), asked));
+}
+
 }  // namespace
 
 Cell cell_of(const Matrix& matrix, const Choice& choice) {
@@ -87,6 +103,7 @@ Matrix make_matrix(const Scenario& scenario, const Cell& pinned, bool with_recom
     if (name == "recompute" && !with_recompute) continue;
     Axis axis = axis_for(name, scenario, pinned);
     if (axis.on.empty()) continue;
+    refuse_foreign_value(axis, scenario, pinned);
     axis.field->set(matrix.base, axis.off);
     matrix.axes.push_back(std::move(axis));
   }

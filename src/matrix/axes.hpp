@@ -32,7 +32,8 @@ struct Matrix {
 
 // The scenario's switches (Scenario::toggles) on top of `pinned`. A pipeline switch (pp) is in the matrix
 // when pinned.pp is above 1, off meaning one stage with the same blocks and micro-batches; a recompute
-// switch when `with_recompute`, with both kinds. Impossible cells are left out.
+// switch when `with_recompute`, with both kinds. Impossible cells are left out. Errors: UsageError when `pinned`
+// has a switch at a value that is neither its off- nor one of its on-values.
 Matrix make_matrix(const Scenario& scenario, const Cell& pinned, bool with_recompute);
 
 Cell cell_of(const Matrix& matrix, const Choice& choice);

@@ -21,7 +21,7 @@ double to_number(const Json& value) {
 
 }  // namespace
 
-std::string to_json_line(const std::string& scenario, const Cell& cell, const Outcome& outcome) {
+Json outcome_json(const std::string& scenario, const Cell& cell, const Outcome& outcome) {
   Json line{{"schema", 1}, {"scenario", scenario}};
   for (const Field& row : fields()) line["cell"][row.name] = row.get(cell);
   for (const auto& [name, value] : cell.extra) line["cell"][name] = value;
@@ -47,7 +47,11 @@ std::string to_json_line(const std::string& scenario, const Cell& cell, const Ou
                   {"peak_bytes", outcome.peak_bytes},
                   {"collectives", outcome.collectives},
                   {"collective_bytes", outcome.collective_bytes}};
-  return line.dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
+  return line;
+}
+
+std::string to_json_line(const std::string& scenario, const Cell& cell, const Outcome& outcome) {
+  return outcome_json(scenario, cell, outcome).dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
 }
 
 Outcome parse_json_line(std::string_view text) {

@@ -37,7 +37,7 @@ std::string minimal_lines(const JobResult& job, const Style& style) {
 
 std::string fix_lines(const JobResult& job, const Style& style) {
   if (job.minimal.empty()) return "";
-  std::string text = fmt::format("\n{}\n", style.paint(Tone::kStrong, padded("fix", 23) + padded("in all", 38) + "cost"));
+  std::string text = fmt::format("\n{}\n", style.paint(Tone::kStrong, padded("fix", 23) + padded("in all", 38) + "cost, against view"));
   for (std::size_t f = 0; f < candidate_fixes().size(); ++f) {
     const Fix& fix = candidate_fixes()[f];
     const std::string summary = fix_summary(job, f);

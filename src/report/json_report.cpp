@@ -6,8 +6,8 @@
 
 #include "base/version.hpp"
 #include "outcome/outcome_json.hpp"
+#include "report/markup.hpp"
 #include "report/wording.hpp"
-#include "terminal/escape.hpp"
 
 namespace culprit {
 namespace {
@@ -20,13 +20,9 @@ Json settings_json(const Settings& settings) {
   return object;
 }
 
-Json outcome_json(const RunRecord& record, const Cell& cell, const Outcome& outcome) {
-  return Json::parse(to_json_line(record.scenario->name, cell, outcome));
-}
-
 Json trial_json(const RunRecord& record, const FixTrial& trial) {
   Json object{{"effect", effect_name(trial.effect)}};
-  if (trial.effect != FixEffect::kNotApplicable) object["result"] = outcome_json(record, trial.cell, trial.outcome);
+  if (trial.effect != FixEffect::kNotApplicable) object["result"] = outcome_json(record.scenario->name, trial.cell, trial.outcome);
   return object;
 }
 
@@ -55,18 +51,6 @@ Json finding_json(const RunRecord& record, const JobResult& job, const MinimalFi
           {"fixes", fixes}};
 }
 
-std::string xml_text(const std::string& raw) {
-  std::string text;
-  for (const char c : escape_controls(raw)) {
-    if (c == '<') text += "&lt;";
-    else if (c == '>') text += "&gt;";
-    else if (c == '&') text += "&amp;";
-    else if (c == '"') text += "&quot;";
-    else text += c;
-  }
-  return text;
-}
-
 }  // namespace
 
 std::string json_report(const RunRecord& record) {
@@ -84,7 +68,7 @@ std::string json_report(const RunRecord& record) {
     for (std::size_t i = 0; i < job.matrix.choices.size(); ++i)
       cells.push_back({{"switches", settings_json(settings_of(job.matrix, job.matrix.choices[i]))},
                        {"label", label_of(job.matrix, job.matrix.choices[i])},
-                       {"result", outcome_json(record, cell_of(job.matrix, job.matrix.choices[i]), job.outcomes[i])}});
+                       {"result", outcome_json(record.scenario->name, cell_of(job.matrix, job.matrix.choices[i]), job.outcomes[i])}});
     for (const MinimalFinding& finding : job.minimal) {
       Json entry = finding_json(record, job, finding);
       if (!job.title.empty()) entry["job"] = job.title;

@@ -3,24 +3,12 @@
 #include <fmt/format.h>
 
 #include "base/version.hpp"
+#include "report/markup.hpp"
 #include "report/wording.hpp"
 #include "terminal/escape.hpp"
 
 namespace culprit {
 namespace {
-
-// Text from outside, inert in Markdown and in the HTML that trackers let through.
-std::string inert(const std::string& raw) {
-  std::string text;
-  for (const char c : escape_controls(raw)) {
-    if (c == '<') text += "&lt;";
-    else if (c == '>') text += "&gt;";
-    else if (c == '&') text += "&amp;";
-    else if (std::string_view("\\`*_{}[]()#+!|~@").find(c) != std::string_view::npos) text += std::string("\\") + c;
-    else text += c;
-  }
-  return text;
-}
 
 std::string symbol(const Outcome& outcome) {
   if (outcome.outcome == OutcomeClass::kPass) return "✅ PASS";
@@ -71,8 +59,8 @@ std::string job_sections(const RunRecord& record, const JobResult& job) {
   for (const MinimalFinding& finding : job.minimal) {
     const Outcome& outcome = job.outcomes[finding.index];
     evidence += fmt::format("**{}**: `{}`", minimal_label(job, finding), fingerprint(outcome));
-    if (!outcome.where.empty()) evidence += fmt::format(", at {}", inert(outcome.where));
-    if (!outcome.message.empty()) evidence += fmt::format("\n\n> {}", inert(outcome.message));
+    if (!outcome.where.empty()) evidence += fmt::format(", at {}", markdown_text(outcome.where));
+    if (!outcome.message.empty()) evidence += fmt::format("\n\n> {}", markdown_text(outcome.message));
     evidence += "\n\n";
   }
   if (!evidence.empty()) text += fold("Evidence", evidence);
@@ -83,11 +71,11 @@ std::string launch_section(const LaunchNotes& launch) {
   if (launch.file.empty()) return "";
   const auto list = [](const std::vector<std::string>& lines) {
     std::string text;
-    for (const std::string& line : lines) text += fmt::format("- {}\n", inert(line));
+    for (const std::string& line : lines) text += fmt::format("- {}\n", markdown_text(line));
     return text.empty() ? "- none\n" : text;
   };
   return fmt::format("Made from the launch script `{}` ({}), which was read and not run.\n\n",
-                     inert(launch.file), inert(launch.dialect)) +
+                     markdown_text(launch.file), markdown_text(launch.dialect)) +
          fold("What was read from the launch script",
               fmt::format("Modelled:\n{}\nRecognised, not modelled:\n{}\nNot recognised or not known:\n{}",
                           list(launch.modelled), list(launch.not_modelled), list(launch.unknown)));
@@ -105,7 +93,7 @@ std::string markdown_report(const RunRecord& record) {
     text += job_sections(record, job);
   }
   text += fmt::format("### Command and environment\n\n```\n{}\n```\n\n", escape_controls(shell_line(record.command)));
-  for (const auto& [name, value] : record.environment) text += fmt::format("- {}: {}\n", name, inert(value));
+  for (const auto& [name, value] : record.environment) text += fmt::format("- {}: {}\n", name, markdown_text(value));
   text += fmt::format("\nUpstream: {}\n", record.scenario->upstream);
   return text;
 }
