@@ -12,6 +12,8 @@
 #include <thread>
 
 #include "app/cell_flags.hpp"
+#include "app/check_command.hpp"
+#include "app/isolate_command.hpp"
 #include "app/run_command.hpp"
 #include "base/version.hpp"
 #include "base/whole_file.hpp"
@@ -64,11 +66,19 @@ int main(int argc, char** argv) {
   RunCommand run(app);
   CellsCommand cells;
   cells.add_to(app);
+  IsolateCommand isolate(app);
+  CheckCommand check(app);
   app.add_subcommand("list", "list the scenarios");
-  if (const int status = parse_or_report(app, argc, argv); status >= 0) return status;
+  if (const int status = parse_or_report(app, argc, argv); status >= 0) {
+    // `git bisect run` takes any other status than 0 and 125 for a bad commit.
+    const bool is_check = argc > 1 && std::string_view(argv[1]) == "check";
+    return is_check && status != 0 ? kExitCannotTell : status;
+  }
   return guarded("culprit", [&] {
     if (app.got_subcommand("run")) return run.run({argv, argv + argc});
     if (app.got_subcommand("cells")) return cells.run();
+    if (app.got_subcommand("isolate")) return isolate.run({argv, argv + argc});
+    if (app.got_subcommand("check")) return check.run();
     return list_scenarios();
   });
 }

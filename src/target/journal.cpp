@@ -212,8 +212,8 @@ std::uint64_t Journal::start(const Assignment& assignment) {
 }
 
 void Journal::finish(std::uint64_t id, const Assignment& assignment, const Trial& trial,
-                     double seconds, const std::string& note) {
-  TrialRecord record{id, content_.origin, assignment, trial, seconds, note};
+                     double seconds, const std::string& note, const TrialCost& cost) {
+  TrialRecord record{id, content_.origin, assignment, trial, seconds, note, cost};
   append(format_record(record, content_.origin));
   add(std::move(record));
 }

@@ -13,6 +13,7 @@
 
 #include "isolate/space.hpp"
 #include "process/unique_fd.hpp"
+#include "target/outcome_line.hpp"
 
 namespace culprit {
 
@@ -31,6 +32,7 @@ struct TrialRecord {
   Trial trial;
   double seconds = 0;  // wall time of the process
   std::string note;    // how it ended, for people
+  TrialCost cost;      // empty where the program stated none
 };
 
 // A journal as read from a file, without lock or change.
@@ -73,7 +75,7 @@ class Journal {
   // Each is on disk (fsync) when it returns. SetupError when it can't be written. Not thread-safe.
   std::uint64_t start(const Assignment& assignment);  // returns the trial's id
   void finish(std::uint64_t id, const Assignment& assignment, const Trial& trial, double seconds,
-              const std::string& note);
+              const std::string& note, const TrialCost& cost = {});
 
  private:
   Journal() = default;

@@ -12,7 +12,7 @@ constexpr auto kUnresolved = Trial::Status::kUnresolved;
 
 JudgedRun run(const std::string& line, std::vector<OutputPattern> patterns = {},
               bool has_error_lines = true) {
-  return classify(run_process(shell(line)), patterns, has_error_lines);
+  return classify(run_process(shell(line)), {patterns, has_error_lines, {}});
 }
 
 TEST(ClassifyTest, ExitStatus) {
@@ -35,16 +35,16 @@ TEST(ClassifyTest, SignalAndDeadline) {
   EXPECT_EQ(run("kill -ABRT $$").trial.fingerprint, "SIGNAL:ABRT");
   ProcessRequest request = shell("sleep 60");
   request.deadline = milliseconds(100);
-  EXPECT_EQ(classify(run_process(request), {}, true).trial.fingerprint, "HANG:deadline");
+  EXPECT_EQ(classify(run_process(request), {}).trial.fingerprint, "HANG:deadline");
   request.deadline.reset();
   request.stall_deadline = milliseconds(100);
-  EXPECT_EQ(classify(run_process(request), {}, true).trial.fingerprint, "HANG:stalled");
+  EXPECT_EQ(classify(run_process(request), {}).trial.fingerprint, "HANG:stalled");
 }
 
 TEST(ClassifyTest, HarnessTroubleIsUnresolved) {
   ProcessRequest request;
   request.argv = {"/no/such/program"};
-  const JudgedRun judged = classify(run_process(request), {}, true);
+  const JudgedRun judged = classify(run_process(request), {});
   EXPECT_EQ(judged.trial.status, kUnresolved);
   EXPECT_NE(judged.note.find("cannot start"), std::string::npos);
 }
