@@ -7,6 +7,7 @@
 #include "config/cell.hpp"
 #include "launch/launch_mapping.hpp"
 #include "report/run_record.hpp"
+#include "scenario/scenario.hpp"
 
 namespace culprit {
 
@@ -16,9 +17,14 @@ struct LaunchJob {
   bool with_recompute = false;
 };
 
-// The job as the released layers run it and as layers do that hand the flag to the identity operator
-// themselves (docs/semantics.md, rule 19): two jobs where the script asks for asynchronous all-reduce, else
-// one. Errors: UsageError when the sizes are impossible.
+// Fills in the sizes (tp, pp, acc) that the script does not say with those of the command line,
+// where nothing is to be guessed. Errors: UsageError when a size is given that the script says, or
+// missing on both sides.
+void complete_sizes(launch::LaunchMapping& mapping, const Settings& given);
+
+// The job as the released layers run it and as layers do that hand the flag to the identity
+// operator themselves (docs/semantics.md, rule 19): two jobs where the script asks for asynchronous
+// all-reduce, else one. Errors: UsageError when the sizes are impossible.
 std::vector<LaunchJob> launch_jobs(const launch::LaunchMapping& mapping);
 
 // What was read, for the report.

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <thread>
 
 #include "app/launch_jobs.hpp"
@@ -29,7 +30,7 @@ namespace fs = std::filesystem;
 struct RunCommand::Impl {
   std::string scenario = "skip_identity_leaf";
   std::string out;
-  std::string from;
+  std::optional<std::string> from;
   std::size_t jobs = std::max(1U, std::thread::hardware_concurrency());
   double stall_seconds = 10.0;
   std::unique_ptr<CellFlags> flags;
@@ -57,12 +58,6 @@ RunCommand::~RunCommand() = default;
 
 namespace {
 
-bool was_given(const Settings& given, const std::string& name) {
-  for (const auto& [which, value] : given)
-    if (which == name) return true;
-  return false;
-}
-
 // The one job of a run without a launch script. Without any flag the claim's switches are the matrix.
 LaunchJob job_from_flags(const Scenario& scenario, const Settings& given) {
   LaunchJob job;
@@ -89,13 +84,12 @@ int RunCommand::run(const std::vector<std::string>& command) const {
   record.scenario = &scenario;
   record.command = command;
   std::vector<LaunchJob> jobs;
-  if (impl_->from.empty()) {
+  if (!impl_->from) {
     jobs.push_back(job_from_flags(scenario, given));
   } else {
-    if (!given.empty() && (was_given(given, "tp") || was_given(given, "pp") || was_given(given, "acc")))
-      throw UsageError("--from takes tp, pp and acc from the launch script; leave these flags out");
-    const launch::LaunchMapping mapping = launch::map_launch(launch::read_launch_script(impl_->from));
-    record.launch = launch_notes(fs::path(impl_->from).filename().string(), mapping);
+    launch::LaunchMapping mapping = launch::map_launch(launch::read_launch_script(*impl_->from));
+    complete_sizes(mapping, given);
+    record.launch = launch_notes(fs::path(*impl_->from).filename().string(), mapping);
     jobs = launch_jobs(mapping);
     for (LaunchJob& job : jobs) {
       for (const auto& [name, value] : given) field(name).set(job.pinned, value);

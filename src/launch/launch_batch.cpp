@@ -60,15 +60,19 @@ void read_line(std::string_view line, std::size_t offset, int at_line, BatchRequ
   for (std::size_t i = 0; i < words.size(); ++i) {
     const Word& word = words[i];
     for (const Option& option : kOptions) {
-      const bool short_form = !option.short_name.empty() && word.text.starts_with(option.short_name) &&
+      const bool short_form = !option.short_name.empty() &&
+                              word.text.starts_with(option.short_name) &&
                               !word.text.starts_with("--");
       Word value;
       if (word.text == option.long_name || (short_form && word.text == option.short_name)) {
         if (i + 1 < words.size()) value = words[i + 1];
-      } else if (word.text.starts_with(option.long_name) && word.text[option.long_name.size()] == '=') {
-        value = {word.text.substr(option.long_name.size() + 1), word.offset + option.long_name.size() + 1};
+      } else if (word.text.starts_with(option.long_name) &&
+                 word.text[option.long_name.size()] == '=') {
+        value = {word.text.substr(option.long_name.size() + 1),
+                 word.offset + option.long_name.size() + 1};
       } else if (short_form) {
-        value = {word.text.substr(option.short_name.size()), word.offset + option.short_name.size()};
+        value = {word.text.substr(option.short_name.size()),
+                 word.offset + option.short_name.size()};
       } else {
         continue;
       }
@@ -89,7 +93,8 @@ BatchRequest read_batch_request(std::string_view script) {
     const std::string_view line = script.substr(begin, end - begin);
     const std::size_t first = line.find_first_not_of(" \t\r");
     if (first != std::string_view::npos && line[first] != '#') break;
-    if (line.starts_with(kMark)) read_line(line.substr(kMark.size()), begin + kMark.size(), at_line, request);
+    if (line.starts_with(kMark))
+      read_line(line.substr(kMark.size()), begin + kMark.size(), at_line, request);
     begin = end + 1;
   }
   return request;
@@ -97,7 +102,8 @@ BatchRequest read_batch_request(std::string_view script) {
 
 std::vector<BatchVariable> batch_variables(const BatchRequest& request) {
   std::vector<BatchVariable> variables;
-  const auto add = [&](std::initializer_list<const char*> names, const std::optional<BatchNumber>& number) {
+  const auto add = [&](std::initializer_list<const char*> names,
+                       const std::optional<BatchNumber>& number) {
     if (!number) return;
     for (const char* name : names) variables.push_back({name, *number});
   };

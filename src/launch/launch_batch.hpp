@@ -1,4 +1,5 @@
-// What the #SBATCH lines at the head of a script ask Slurm for, and the variables that Slurm then sets.
+// What the #SBATCH lines at the head of a script ask Slurm for, and the variables that Slurm then
+// sets.
 #pragma once
 
 #include <optional>
@@ -10,9 +11,9 @@
 
 namespace culprit::launch {
 
-// Reads the options as sbatch does: from lines that begin with "#SBATCH", up to the first line that is
-// neither blank nor a comment; the last of several counts. What is no plain number (a range of nodes, a
-// placeholder) stays empty.
+// Reads the options as sbatch does: from lines that begin with "#SBATCH", up to the first line that
+// is neither blank nor a comment; the last of several counts. What is no plain number (a range of
+// nodes, a placeholder) stays empty.
 BatchRequest read_batch_request(std::string_view script);
 
 struct BatchVariable {

@@ -33,9 +33,9 @@ constexpr LauncherName kModules[] = {
 };
 // Commands that run the command after them.
 constexpr std::array<std::string_view, 19> kWrappers = {
-    "nohup",   "time",   "exec",        "sudo",      "env",    "command", "numactl",
-    "nsys",    "ncu",    "stdbuf",      "taskset",   "timeout", "setsid", "singularity",
-    "apptainer", "docker", "uv",        "ssh",       "pdsh"};
+    "nohup",     "time",   "exec",   "sudo",    "env",     "command", "numactl",
+    "nsys",      "ncu",    "stdbuf", "taskset", "timeout", "setsid",  "singularity",
+    "apptainer", "docker", "uv",     "ssh",     "pdsh"};
 // Those that take the command as a string, or from their input.
 constexpr std::array<std::string_view, 2> kRemoteShells = {"ssh", "pdsh"};
 // Those that take a batch script: a file, their input, or --wrap.
@@ -175,11 +175,13 @@ void LaunchFinder::inspect(const Invocation& invocation) {
   const std::string& first = argv[0].value.text;
   if (is_one_of(kSubmitters, first)) return inspect_submission(invocation);
   if (is_one_of(kYamlPrograms, first)) {
-    // All that counts stands in a file that is not read: no launch, but the reason why there is none.
+    // All that counts stands in a file that is not read: no launch, but the reason why there is
+    // none.
     if (!invocation.trial) {
-      evaluator_->note_unknown(invocation.line,
-                               fmt::format("{} takes its settings from another file, which is not read: {}",
-                                           first, evaluator_->display(argv.back().value)));
+      evaluator_->note_unknown(
+          invocation.line,
+          fmt::format("{} takes its settings from another file, which is not read: {}", first,
+                      evaluator_->display(argv.back().value)));
     }
     return;
   }

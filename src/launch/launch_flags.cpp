@@ -123,8 +123,7 @@ class Collector {
              script_.text.substr(end, site.begin - end).find_first_not_of(" \t\r\n\\\"'") ==
                  std::string::npos;
     };
-    return !follows(word.written) &&
-           std::none_of(word.sites.begin(), word.sites.end(), follows);
+    return !follows(word.written) && std::none_of(word.sites.begin(), word.sites.end(), follows);
   }
 
   void take_value(MappedFlag& flag, std::size_t i) {

@@ -242,9 +242,10 @@ class Mapper {
     if (settled_.contains(Setting::kLossScale)) {
       const MappedFlag& flag = *settled_.at(Setting::kLossScale).flag;
       if (dynamic_scale_ != nullptr && flag.file.empty() && !dynamic_scale_->file.empty()) {
-        map_.notes.push_back({flag.line, fmt::format("{} {} does not count: {} of {} makes the loss scale dynamic",
-                                                     flag.name, flag.value.value_or(""), dynamic_scale_->name,
-                                                     place(*dynamic_scale_))});
+        map_.notes.push_back(
+            {flag.line,
+             fmt::format("{} {} does not count: {} of {} makes the loss scale dynamic", flag.name,
+                         flag.value.value_or(""), dynamic_scale_->name, place(*dynamic_scale_))});
       } else {
         map_.loss_scale = parse_number(text_of(Setting::kLossScale));
       }

@@ -232,6 +232,8 @@ void evaluate(LaunchScript& script, bool unset_is_empty) {
     std::string_view why = error.what();
     if (why.starts_with("[launch.read] ")) why.remove_prefix(14);
     refuse(script.path, std::string(why));
+  } catch (const shell::ValueTooLong& error) {
+    refuse(script.path, fmt::format("line {}: {}", evaluator.current_line(), error.what()));
   }
   collect_files(script, evaluator);
   script.unknowns = evaluator.unknowns();

@@ -31,7 +31,7 @@ struct LaunchWord {
   bool known = true;  // false: `text` has such a part, so it is no value
   int line = 0;       // where its text is written (TP=2 in line 14), 1-based
   int used_line = 0;  // where the command or array that hands it over has it
-  std::string why_unknown;  // empty when known
+  std::string why_unknown;         // empty when known
   std::vector<SourceRange> sites;  // of a part that is not known: each $NAME that hands it on
   std::vector<std::uint32_t>
       origin;  // for each byte of `text` its offset in the script, or kNoOrigin
@@ -72,7 +72,8 @@ struct LaunchFile {
   std::string why_unknown;  // empty when known
 };
 
-// What the script's #SBATCH lines ask for; `sbatch` on its command line could ask for something else.
+// What the script's #SBATCH lines ask for; `sbatch` on its command line could ask for something
+// else.
 struct BatchNumber {
   int value = 0;
   int line = 0;

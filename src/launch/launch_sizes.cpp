@@ -131,7 +131,8 @@ class WorldSize {
       for (std::size_t begin = 0; begin < include->size();) {
         const std::size_t end = std::min(include->find('@', begin), include->size());
         const std::size_t colon = include->find(':', begin);
-        const auto slots = colon < end ? count_list(include->substr(colon + 1, end - colon - 1)) : std::nullopt;
+        const auto slots =
+            colon < end ? count_list(include->substr(colon + 1, end - colon - 1)) : std::nullopt;
         if (!slots) return std::nullopt;
         count += *slots;
         begin = end + 1;
@@ -153,7 +154,8 @@ class WorldSize {
   }
 
   // One node where neither their number nor their list (`list_name`) is given.
-  std::optional<long long> times_nodes(std::optional<long long> processes, std::string_view list_name) {
+  std::optional<long long> times_nodes(std::optional<long long> processes,
+                                       std::string_view list_name) {
     std::optional<long long> nodes = 1;
     if (const auto given = flags_.text({"nnodes", "num_nodes"})) {
       nodes = whole(*given);

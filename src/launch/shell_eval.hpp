@@ -72,6 +72,8 @@ class ShellEvaluator {
   const GapTable& gaps() const { return gaps_; }
   std::string display(const Value& value) const;  // gaps as written in the script
   int line_at(std::uint32_t script_offset) const;
+  // Line of the command that is being evaluated.
+  int current_line() const { return current_line_; }
   // Line of the last `cd` whose target is not the script's own folder; 0 if none.
   int folder_changed_line() const { return state_.folder_changed_line; }
 
@@ -179,6 +181,7 @@ class ShellEvaluator {
   int num_loops_ = 0;       // loops read once that we are inside of
   int num_silent_ = 0;      // trial runs of a loop body: report nothing
   int depth_ = 0;
+  int current_line_ = 1;
 };
 
 }  // namespace culprit::launch::shell

@@ -42,6 +42,7 @@ ShellEvaluator::Outcome ShellEvaluator::exec(const Command& command) {
         "[launch.read] line {}: commands nest too deep (functions that call themselves?)",
         line(command.offset)));
   }
+  current_line_ = line(command.offset);
   Outcome outcome = exec_kind(command);
   --depth_;
   if (command.kind != Command::Kind::kSimple && !command.redirects.empty())

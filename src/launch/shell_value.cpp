@@ -10,7 +10,7 @@ namespace culprit::launch::shell {
 
 void Value::append(const Value& other) {
   if (text.size() + other.text.size() > kMaxValueBytes) {
-    throw UsageError("[launch.read] a variable's value grows past 262144 bytes");
+    throw ValueTooLong();
   }
   text += other.text;
   from.insert(from.end(), other.from.begin(), other.from.end());

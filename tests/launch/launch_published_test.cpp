@@ -5,7 +5,9 @@
 namespace culprit::launch {
 namespace {
 
-LaunchMapping map_file(const std::string& name) { return map_launch(read_launch_script(launch_data(name))); }
+LaunchMapping map_file(const std::string& name) {
+  return map_launch(read_launch_script(launch_data(name)));
+}
 
 std::string with(std::string text, std::string_view from, std::string_view to) {
   const std::size_t at = text.find(from);
@@ -54,7 +56,8 @@ TEST(LaunchPublished, SlurmJobWithTheLauncherInAString) {
 }
 
 TEST(LaunchPublished, ArrayItemsThatHoldSeveralWords) {
-  EXPECT_EQ(joined_args("A=('--a 1' \"--b\" '' '--c  2')\ntorchrun a.py ${A[@]}\n"), "--a|1|--b|--c|2");
+  EXPECT_EQ(joined_args("A=('--a 1' \"--b\" '' '--c  2')\ntorchrun a.py ${A[@]}\n"),
+            "--a|1|--b|--c|2");
   EXPECT_EQ(joined_args("A=('--a 1' '' b)\ntorchrun a.py \"${A[@]}\"\n"), "--a 1||b");
   EXPECT_EQ(joined_args("go() {\n torchrun a.py $@ \"$@\"\n}\ngo 'x y'\n"), "x|y|x y");
   const LaunchMapping map = map_file("megatron_strings.sh");
@@ -65,8 +68,8 @@ TEST(LaunchPublished, ArrayItemsThatHoldSeveralWords) {
   EXPECT_EQ(flag_named(map, "--fp8-format")->value, "hybrid");
   // The whole item goes with its switch; the remark after it stays.
   EXPECT_EQ(reduced("megatron_strings.sh", {{"recompute", "off"}}),
-            with(file_text(launch_data("megatron_strings.sh")), "        \"--recompute-granularity full\"   # what",
-                 "        # what"));
+            with(file_text(launch_data("megatron_strings.sh")),
+                 "        \"--recompute-granularity full\"   # what", "        # what"));
 }
 
 TEST(LaunchPublished, OverridesOfAYamlFile) {
@@ -75,14 +78,17 @@ TEST(LaunchPublished, OverridesOfAYamlFile) {
   EXPECT_EQ(map.pp, 2);
   EXPECT_EQ(map.acc, 8);
   EXPECT_EQ(map.recompute, true);
-  EXPECT_EQ(flag_named(map, "-o Distributed.sharding.sharding_degree")->cls, FlagClass::kRecognised);
+  EXPECT_EQ(flag_named(map, "-o Distributed.sharding.sharding_degree")->cls,
+            FlagClass::kRecognised);
   EXPECT_EQ(flag_named(map, "-o Data.Train.dataset.path")->cls, FlagClass::kUnknown);
   EXPECT_TRUE(has_note(map.unknowns, 6, "a YAML file, which is not read"));
   const std::string text = file_text(launch_data("paddle_overrides.sh"));
-  EXPECT_EQ(reduced("paddle_overrides.sh", {{"recompute", "off"}, {"pp", "1"}}),
-            with(with(text, "use_recompute=True", "use_recompute=False"), "pp_degree=2", "pp_degree=1"));
+  EXPECT_EQ(
+      reduced("paddle_overrides.sh", {{"recompute", "off"}, {"pp", "1"}}),
+      with(with(text, "use_recompute=True", "use_recompute=False"), "pp_degree=2", "pp_degree=1"));
   // What the file says of the rest is not known.
-  EXPECT_FALSE(map_of("python -m paddle.distributed.launch a.py -c x.yaml --mp_degree 2\n").pp.has_value());
+  EXPECT_FALSE(
+      map_of("python -m paddle.distributed.launch a.py -c x.yaml --mp_degree 2\n").pp.has_value());
 }
 
 TEST(LaunchPublished, FunctionsThatAnotherScriptCalls) {
@@ -106,18 +112,21 @@ TEST(LaunchPublished, BatchScriptsInHereDocuments) {
   EXPECT_EQ(map.recompute, true);
   EXPECT_EQ(flag_named(map, "--recompute-granularity")->line, 7);
   EXPECT_EQ(reduced("sbatch_here.sh", {{"recompute", "off"}}),
-            with(file_text(launch_data("sbatch_here.sh")), "    --recompute-granularity selective\n", ""));
-  for (const char* text : {"bash <<E\ntorchrun a.py --x 1\nE\n", "sbatch --wrap 'torchrun a.py --x 1'\n",
-                           "sbatch --wrap='torchrun a.py --x 1'\n", "bash <<< 'torchrun a.py --x 1'\n",
-                           "ssh host 'cd d; torchrun a.py --x 1'\n", "ssh -q host torchrun a.py --x 1\n",
-                           "time (torchrun a.py --x 1)\n", "time -p torchrun a.py --x 1\n"}) {
+            with(file_text(launch_data("sbatch_here.sh")),
+                 "    --recompute-granularity selective\n", ""));
+  for (const char* text :
+       {"bash <<E\ntorchrun a.py --x 1\nE\n", "sbatch --wrap 'torchrun a.py --x 1'\n",
+        "sbatch --wrap='torchrun a.py --x 1'\n", "bash <<< 'torchrun a.py --x 1'\n",
+        "ssh host 'cd d; torchrun a.py --x 1'\n", "ssh -q host torchrun a.py --x 1\n",
+        "time (torchrun a.py --x 1)\n", "time -p torchrun a.py --x 1\n"}) {
     EXPECT_EQ(joined_args(text), "--x|1") << text;
   }
 }
 
 TEST(LaunchPublished, ArgumentsHandedOnAreNotKnown) {
   // $@ of the script: neither how many there are nor what $2 is.
-  const LaunchScript script = script_of("go() {\n torchrun a.py --x $2 --n ${3:-7}\n}\ngo \"$@\"\n");
+  const LaunchScript script =
+      script_of("go() {\n torchrun a.py --x $2 --n ${3:-7}\n}\ngo \"$@\"\n");
   EXPECT_FALSE(script.launches[0].args[1].known);
   EXPECT_EQ(script.launches[0].args[3].text, "7");
   EXPECT_EQ(joined_args("go() {\n torchrun a.py --x \"$2\" --n $#\n}\ngo 1\n"), "--x||--n|1");
@@ -125,8 +134,8 @@ TEST(LaunchPublished, ArgumentsHandedOnAreNotKnown) {
 }
 
 TEST(LaunchPublished, LauncherSetElsewhere) {
-  const LaunchScript script =
-      script_of("source env.sh\n${LAUNCH} train.py $MODEL --tensor-model-parallel-size ${TP} --bf16\n");
+  const LaunchScript script = script_of(
+      "source env.sh\n${LAUNCH} train.py $MODEL --tensor-model-parallel-size ${TP} --bf16\n");
   EXPECT_EQ(script.launches.at(0).program, "train.py");
   EXPECT_EQ(map_launch(script).dialect, "Megatron-LM");
   EXPECT_FALSE(map_launch(script).tp.has_value());
@@ -134,7 +143,9 @@ TEST(LaunchPublished, LauncherSetElsewhere) {
 
 TEST(LaunchPublished, WorldSizes) {
   const std::string program = " a.py --tensor_parallel_degree 2\n";
-  const auto world = [&](const std::string& launcher) { return map_of(launcher + program).world_size; };
+  const auto world = [&](const std::string& launcher) {
+    return map_of(launcher + program).world_size;
+  };
   const std::string paddle = "python -m paddle.distributed.launch ";
   EXPECT_EQ(world(paddle + "--gpus 0,1,2,3 --ips 10.0.0.1,10.0.0.2"), 8);
   EXPECT_EQ(world(paddle + "--gpus 0,1,2,3 --ips $IPS"), std::nullopt);
@@ -154,24 +165,30 @@ TEST(LaunchPublished, WorldSizes) {
 
 TEST(LaunchPublished, OlderPaddleNames) {
   const LaunchMapping map = map_of(
-      "python -m paddle.distributed.launch --gpus 0,1,2,3,4,5,6,7 run.py --mp_degree 2 --pp_degree 2 "
+      "python -m paddle.distributed.launch --gpus 0,1,2,3,4,5,6,7 run.py --mp_degree 2 --pp_degree "
+      "2 "
       "--dp_degree 2 --global_batch_size 32 --micro_batch_size 4 --use_recompute True\n");
   EXPECT_EQ(map.dialect, "Paddle");
   EXPECT_EQ(map.tp, 2);
   EXPECT_EQ(map.pp, 2);
   EXPECT_EQ(map.acc, 4);
   EXPECT_EQ(map.recompute, true);
-  const std::string launch = "python -m paddle.distributed.launch a.py --micro_batch_size 4 --local_batch_size ";
+  const std::string launch =
+      "python -m paddle.distributed.launch a.py --micro_batch_size 4 --local_batch_size ";
   EXPECT_EQ(map_of(launch + "8\n").acc, 2);
   EXPECT_EQ(map_of(launch + "6\n").acc, std::nullopt);
   EXPECT_EQ(map_of(launch + "$N\n").acc, std::nullopt);
-  EXPECT_EQ(map_of("torchrun a.py --micro-batch-size 2\n").acc, 1);  // no global batch: one micro-batch
+  EXPECT_EQ(map_of("torchrun a.py --micro-batch-size 2\n").acc,
+            1);  // no global batch: one micro-batch
 }
 
 TEST(LaunchPublished, RefusalNamesTheScriptThatIsNotFollowed) {
   const std::string why = usage_error([] { script_of("cd jobs\nbash ./common.sh 1 2\n"); });
-  EXPECT_NE(why.find("line 2 runs another script, which is not followed: ./common.sh"), std::string::npos) << why;
-  EXPECT_NE(usage_error([] { script_of("paddleformers-cli train run.yaml\n"); }).find("run.yaml"), std::string::npos);
+  EXPECT_NE(why.find("line 2 runs another script, which is not followed: ./common.sh"),
+            std::string::npos)
+      << why;
+  EXPECT_NE(usage_error([] { script_of("paddleformers-cli train run.yaml\n"); }).find("run.yaml"),
+            std::string::npos);
 }
 
 }  // namespace
