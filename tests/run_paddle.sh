@@ -33,8 +33,7 @@ else
     rm -rf "$folder"
     printf '== installing paddlepaddle %s into %s\n' "$version" "$folder"
     python3 -m venv "$folder" >"$log" 2>&1 || skip "python3 -m venv failed (Debian: python3-venv): $(tail -n 1 "$log")"
-    # setuptools: the wheel needs it and does not ask for it.
-    "$python" -m pip install -q "paddlepaddle==$version" setuptools >"$log" 2>&1 ||
+    "$python" -m pip install -q "paddlepaddle==$version" >"$log" 2>&1 ||
       skip "the wheel can't be had: $(tail -n 1 "$log")"
     "$python" -c 'import paddle' >"$log" 2>&1 || skip "the wheel does not run here: $(tail -n 1 "$log")"
   fi

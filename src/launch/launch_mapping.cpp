@@ -69,15 +69,22 @@ class Mapper {
       if (launch.launcher == Launcher::kPaddle) bits |= kPaddleBit;
       if (launch.launcher == Launcher::kDeepSpeed) bits |= kDeepSpeedBit;
     }
+    const auto tells = [](const MappedFlag& flag) {
+      return flag.cls == FlagClass::kSwitch || flag.cls == FlagClass::kSize ||
+             flag.setting == Setting::kConfigFile ||
+             (flag.cls == FlagClass::kUnknown && flag.setting != Setting::kNone);
+    };
     for (const MappedFlag& flag : map_.flags) {
       const bool single = flag.dialects == kPaddleBit || flag.dialects == kMegatronBit ||
                           flag.dialects == kDeepSpeedBit;
-      const bool tells = flag.cls == FlagClass::kSwitch || flag.cls == FlagClass::kSize ||
-                         flag.setting == Setting::kConfigFile ||
-                         (flag.cls == FlagClass::kUnknown && flag.setting != Setting::kNone);
-      if (single && tells) {
-        bits |= flag.dialects;
-      }
+      if (single && tells(flag)) bits |= flag.dialects;
+    }
+    // PaddleFormers took over names of Megatron-LM's: without a sign of Paddle they are the
+    // latter's.
+    const bool is_paddle = (bits & kPaddleBit) != 0;
+    for (const MappedFlag& flag : map_.flags) {
+      if (!is_paddle && flag.dialects == (kPaddleBit | kMegatronBit) && tells(flag))
+        bits |= kMegatronBit;
     }
     map_.dialects = bits;
     std::string name;

@@ -188,7 +188,7 @@ void derive_sizes(const LaunchScript& script, LaunchMapping& mapping, const Batc
   // variable that is not known.
   const bool takes_defaults =
       std::any_of(mapping.flags.begin(), mapping.flags.end(),
-                  [](const MappedFlag& flag) { return flag.known && flag.dialects != 0; }) &&
+                  [](const MappedFlag& flag) { return flag.dialects != 0; }) &&
       std::none_of(mapping.flags.begin(), mapping.flags.end(), [](const MappedFlag& flag) {
         const bool positional = flag.flag_word != kNoWord && !flag.name.starts_with('-');
         const bool other_config = flag.name == "-c" || flag.name == "-o" || flag.name == "--config";

@@ -182,6 +182,19 @@ TEST(LaunchPublished, OlderPaddleNames) {
             1);  // no global batch: one micro-batch
 }
 
+TEST(LaunchPublished, NamesThatPaddleTookOver) {
+  const std::string flags = " a.py --tensor_model_parallel_size 2 --micro_batch_size 1\n";
+  EXPECT_EQ(map_of("python -m paddle.distributed.launch" + flags).dialect, "Paddle");
+  EXPECT_EQ(map_of("torchrun" + flags).dialect, "Megatron-LM");
+  EXPECT_EQ(map_of("python a.py --micro_batch_size 1 --pp_degree 2\n").dialect, "Paddle");
+}
+
+TEST(LaunchPublished, LongValuesAreRefusedWithTheirLine) {
+  const std::string text = "A=1\ntorchrun a.py --x ${A}" + std::string(300000, 'y') + "\n";
+  EXPECT_NE(usage_error([&] { script_of(text); }).find("line 2: a value of more than 262144 bytes"),
+            std::string::npos);
+}
+
 TEST(LaunchPublished, RefusalNamesTheScriptThatIsNotFollowed) {
   const std::string why = usage_error([] { script_of("cd jobs\nbash ./common.sh 1 2\n"); });
   EXPECT_NE(why.find("line 2 runs another script, which is not followed: ./common.sh"),
