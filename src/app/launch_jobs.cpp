@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string_view>
 
 #include "base/error.hpp"
 
@@ -43,6 +44,10 @@ void set_size(Cell& cell, const char* name, std::optional<int> in_script, const 
   if (in_script) return field(name).set(cell, std::to_string(*in_script));
   if (said) return field(name).set(cell, *said);
   std::string why = "the script does not say, and it can't be derived from what it says";
+  for (const auto* notes : {&mapping.unknowns, &mapping.notes})
+    for (const launch::LaunchNote& note : *notes)
+      if (std::string_view(name) == "acc" && note.text.find("micro-batches can't be derived") != std::string::npos)
+        why = note.text;
   if (const launch::MappedFlag* flag = unknown_flag(mapping, settings))
     why = fmt::format("{} ({}) is not known: {}", flag->name, place_of(*flag), flag->note);
   throw UsageError(

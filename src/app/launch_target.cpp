@@ -29,17 +29,9 @@ const std::vector<ScriptSwitch>& script_switches() {
   return rows;
 }
 
-bool was_given(const Settings& given, const std::string& name) {
-  return std::any_of(given.begin(), given.end(),
-                     [&](const auto& setting) { return setting.first == name; });
-}
-
 }  // namespace
 
 void add_launch(const launch::LaunchMapping& mapping, ScenarioRequest& request) {
-  for (const char* name : {"tp", "pp", "acc"})
-    if (was_given(request.given, name))
-      throw UsageError("--from takes tp, pp and acc from the launch script; leave these flags out");
   const int tp = mapping.tp.value_or(1);
   const int pp = mapping.pp.value_or(1);
   Settings settings{{"tp", std::to_string(tp)},

@@ -14,7 +14,7 @@ namespace culprit {
 
 // Adds the script's sizes and switches to the request; a switch that the script turns on and that
 // is not one of the scenario's matrix (the overlap path, delayed loss division, released outputs)
-// is searched too. Errors: UsageError when the request sets tp, pp or acc itself.
+// is searched too. The sizes are complete (complete_sizes).
 void add_launch(const launch::LaunchMapping& mapping, ScenarioRequest& request);
 
 // The switches that the script has on and the combination does not need, to be turned off; nullopt

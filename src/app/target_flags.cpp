@@ -7,6 +7,7 @@
 #include <CLI/Formatter.hpp>
 
 #include "app/cell_flags.hpp"
+#include "app/launch_jobs.hpp"
 #include "app/launch_target.hpp"
 #include "app/program_folder.hpp"
 #include "base/error.hpp"
@@ -121,6 +122,7 @@ ChosenTarget TargetFlags::choose() const {
     if (!in.from.empty()) {
       launch::LaunchScript script = launch::read_launch_script(in.from);
       launch::LaunchMapping mapping = launch::map_launch(script);
+      complete_sizes(mapping, given);
       add_launch(mapping, chosen.request);
       chosen.launch = LaunchInput{std::move(script), std::move(mapping)};
     }
