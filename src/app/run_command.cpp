@@ -156,10 +156,9 @@ int RunCommand::run(const std::vector<std::string>& command) const {
   if (impl_->from.empty()) {
     jobs.push_back(job_from_flags(scenario, given));
   } else {
-    const launch::LaunchMapping mapping =
-        launch::map_launch(launch::read_launch_script(impl_->from));
-    record.launch = launch_notes(fs::path(impl_->from).filename().string(), mapping);
+    launch::LaunchMapping mapping = launch::map_launch(launch::read_launch_script(impl_->from));
     jobs = launch_jobs(mapping, given);
+    record.launch = launch_notes(fs::path(impl_->from).filename().string(), mapping);
   }
   refuse_off_values(scenario, given);
   std::vector<Matrix> matrices;
