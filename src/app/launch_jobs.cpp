@@ -56,7 +56,8 @@ std::string why_unknown(const LaunchMapping& mapping, const ScriptSize& size) {
     return fmt::format("{} ({}) is not known: {}", flag->name, place_of(*flag), flag->note);
   for (const auto* notes : {&mapping.unknowns, &mapping.notes})
     for (const launch::LaunchNote& note : *notes)
-      if (std::string_view(size.name) == "acc" && note.text.find("micro-batches can't be derived") != std::string::npos)
+      if (std::string_view(size.name) == "acc" &&
+          note.text.find("micro-batches can't be derived") != std::string::npos)
         return note.text;
   return "the script does not say, and it can't be derived from what it says";
 }
@@ -75,8 +76,8 @@ void complete_sizes(LaunchMapping& mapping, const Settings& given) {
     std::optional<int>& value = mapping.*size.value;
     const std::string* said = value_in(given, size.name);
     if (value && said)
-      throw UsageError(
-          fmt::format("--{} {}: the launch script says {}; leave the flag out", size.name, *said, *value));
+      throw UsageError(fmt::format("--{} {}: the launch script says {}; leave the flag out",
+                                   size.name, *said, *value));
     // Through the table's own ranges, wherever it comes from.
     Cell checked;
     if (value) {
@@ -86,8 +87,8 @@ void complete_sizes(LaunchMapping& mapping, const Settings& given) {
       value = std::stoi(field(size.name).get(checked));
       mapping.notes.push_back({0, fmt::format("{} {}: from the command line", size.name, *value)});
     } else {
-      throw UsageError(fmt::format("{}: {}; say it with --{} N beside --from", field(size.name).help,
-                                   why_unknown(mapping, size), size.name));
+      throw UsageError(fmt::format("{}: {}; say it with --{} N beside --from",
+                                   field(size.name).help, why_unknown(mapping, size), size.name));
     }
   }
 }

@@ -27,7 +27,9 @@ void leave_unknown(LaunchMapping& mapping, const std::string& name, Setting sett
   flag.note = "$(cat /etc/tp): output of a command";
   mapping.flags.push_back(flag);
 }
-std::vector<LaunchJob> jobs_of(LaunchMapping mapping, const Settings& given) { return launch_jobs(mapping, given); }
+std::vector<LaunchJob> jobs_of(LaunchMapping mapping, const Settings& given) {
+  return launch_jobs(mapping, given);
+}
 std::string refusal(LaunchMapping mapping, const Settings& given) {
   try {
     launch_jobs(mapping, given);
@@ -68,7 +70,8 @@ TEST(LaunchJobsTest, SizesOutOfRangeAreRefused) {
 }
 TEST(LaunchJobsTest, PathAndRecomputeAreTheScriptsToDecide) {
   EXPECT_NE(refusal(mapping_of(2, 2, 4), {{"path", "overlap"}}).find("--path"), std::string::npos);
-  EXPECT_NE(refusal(mapping_of(2, 2, 4), {{"recompute", "none"}}).find("--recompute"), std::string::npos);
+  EXPECT_NE(refusal(mapping_of(2, 2, 4), {{"recompute", "none"}}).find("--recompute"),
+            std::string::npos);
 }
 TEST(LaunchJobsTest, UnknownRecomputeSwitchIsInTheMatrix) {
   LaunchMapping mapping = mapping_of(2, 2, 4);
