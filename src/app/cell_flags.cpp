@@ -110,7 +110,7 @@ int guarded(const std::string& program, const std::function<int()>& body) {
   try {
     return body();
   } catch (const Error& error) {
-    fmt::print(stderr, "{}: {}\n", program, escape_controls(error.what()));
+    fmt::print(stderr, "{}: {}\n", program, escape_controls_keep_lines(error.what()));
     return error.exit_status();
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}: broken: {}; please report this\n", program, escape_controls(error.what()));

@@ -106,9 +106,10 @@ int CheckCommand::run() const try {
   if (stop.is_stopped()) status = kExitCannotTell;
   const std::string times = runs > 1 ? fmt::format(" (run {} of {})", runs, in.runs) : "";
   if (status == 0)
-    fmt::print("{}{}\n", in.runs > 1 ? fmt::format("not seen in {} runs", runs) : "passes", "");
+    fmt::print("{}\n", in.runs > 1 ? fmt::format("not seen in {} runs", runs) : "passes");
   else if (status == 1)
-    fmt::print("fails: {}{}\n", escape_controls(run.trial.fingerprint), times);
+    fmt::print("fails: {} ({}){}\n", escape_controls(run.trial.fingerprint),
+               escape_controls(run.note), times);
   else
     fmt::print("cannot tell: {}{}\n",
                escape_controls(run.trial.status == Trial::Status::kFail

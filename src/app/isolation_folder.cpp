@@ -28,7 +28,12 @@ bool make_folder(const fs::path& path, bool may_exist) {
         "{}: exists already; a run never overwrites: choose another --out, or go on in it "
         "with --resume",
         path.string()));
-  if (fs::exists(status)) return false;
+  if (fs::exists(status)) {
+    if (!fs::exists(path / kJournal, error) && !fs::is_empty(path, error))
+      throw UsageError(
+          fmt::format("{}: holds no {}, so it is not of an isolation", path.string(), kJournal));
+    return false;
+  }
   fs::create_directories(path, error);
   if (error) throw SetupError(fmt::format("{}: can't be made: {}", path.string(), error.message()));
   return true;

@@ -51,22 +51,23 @@ class Printer {
     const Combination& combination = record_.result.search.combinations[c];
     const bool silent = is_silent(combination.fingerprint);
     const std::string word = verdict_word(combination);
-    const std::string label = combination.settings.empty()
-                                  ? "whatever the switches are"
-                                  : label_of(record_.target.space(), combination.settings);
+    const std::string label = combination_label(record_.target.space(), combination.settings);
     text_ += style_.paint(silent ? Tone::kSilent : Tone::kFail, fmt::format("{:<6}", word)) +
              "   " +
              style_.paint(Tone::kStrong, cut_to_width(escape_controls(label), columns_ - 9)) + "\n";
     line(9, std::nullopt, combination.fingerprint);
+    const std::string& note = record_.result.details[c].note;
+    // Without the program's words it only says the exit status, which the fingerprint does too.
+    if (note.find(": ") != std::string::npos) line(9, Tone::kDim, note);
     if (combination.flaky)
       line(9, Tone::kUnknown, "comes and goes: fails in " + rate_in_words(combination.rate));
     line(9, Tone::kDim, certificate_in_words(combination));
     const std::string sizes = sizes_in_words(record_, c);
     const std::string needs = needs_in_words(record_, c);
-    if (!sizes.empty())
-      line(9, Tone::kDim, "smallest: " + sizes + (needs.empty() ? "" : "; " + needs));
-    else if (!needs.empty())
-      line(9, Tone::kDim, needs);
+    if (!needs.empty() || !sizes.empty())
+      line(9, Tone::kDim,
+           needs + (needs.empty() || sizes.empty() ? "" : "; ") +
+               (sizes.empty() ? "" : "smallest: " + sizes));
     // Not cut: it is there to be pasted.
     text_ += fmt::format("         {} {}\n", style_.paint(Tone::kDim, "repeat:"),
                          escape_controls(repeat_line(record_, c)));
@@ -74,14 +75,8 @@ class Printer {
 
   void verdict_without_combination() {
     if (!record_.result.details.empty()) return;
-    if (record_.has_failure())
-      line(0, Tone::kUnknown, "FAILURES SEEN, none brought down to a combination");
-    else if (!record_.is_complete())
-      line(0, Tone::kUnknown, "no failure seen in what was run");
-    else if (record_.result.search.flaky)
-      line(0, Tone::kPass, "no failure seen; each run was repeated (coverage below)");
-    else
-      line(0, Tone::kPass, "PASS     no combination of these switches fails");
+    const bool passed = !record_.has_failure() && record_.is_complete();
+    line(0, passed ? Tone::kPass : Tone::kUnknown, nothing_found_in_words(record_));
   }
 
   void findings() {

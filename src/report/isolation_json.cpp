@@ -1,6 +1,8 @@
 #include "report/isolation_json.hpp"
 
-#include <map>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <nlohmann/json.hpp>
 
 #include "base/version.hpp"
@@ -119,7 +121,7 @@ Json attribution_json(const IsolationRecord& record, const FixAttribution& attri
   object["in_words"] = verdict_in_words(record, attribution);
   object["effects"] = Json::array();
   for (const FixCellEffect& effect : attribution.effects) {
-    Json each{{"cell", effect.cell}, {"effect", effect_in_words(effect)}};
+    Json each{{"cell", effect.cell}, {"effect", effect_in_words(record, effect)}};
     if (!effect.seen.trial.fingerprint.empty()) each["fingerprint"] = effect.seen.trial.fingerprint;
     const TrialCost extra =
         extra_cost(record.target, record.journal, finding.cells[effect.cell], attribution.fixes);
@@ -159,7 +161,8 @@ Json matrix_json(const IsolationRecord& record) {
   static const char* const names[] = {"pass", "fail", "unresolved"};
   Json list = Json::array();
   for (const TrialRecord& trial : record.journal.records()) {
-    Json each{{"assignment", trial.assignment},
+    // Text, as an array would take a line for each switch.
+    Json each{{"assignment", fmt::format("{}", fmt::join(trial.assignment, " "))},
               {"status", names[static_cast<std::size_t>(trial.trial.status)]}};
     if (!trial.trial.fingerprint.empty()) each["fingerprint"] = trial.trial.fingerprint;
     each["origin"] = trial.origin;

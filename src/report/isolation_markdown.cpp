@@ -38,10 +38,11 @@ std::string fenced(const std::string& lines) {
   return fmt::format("{}\n{}{}\n", fence, lines, fence);
 }
 
-std::string counts(const Observation& seen) {
+std::string counts(const Observation& seen, bool is_flaky) {
+  const char* plural = seen.runs == 1 ? "" : "s";
   if (seen.runs == seen.passes)
-    return seen.runs == 1 ? "passes" : fmt::format("not seen in {} runs", seen.runs);
-  std::string text = fmt::format("{} of {} runs fail with it", seen.failures, seen.runs);
+    return is_flaky ? fmt::format("not seen in {} run{}", seen.runs, plural) : "passes";
+  std::string text = fmt::format("fails so in {} of {} run{}", seen.failures, seen.runs, plural);
   if (seen.different > 0)
     text += fmt::format(", {} with {}", seen.different, seen.other_fingerprint);
   if (seen.unresolved > 0) text += fmt::format(", {} not judged", seen.unresolved);
@@ -68,11 +69,7 @@ std::string verdict_section(const IsolationRecord& record) {
     if (const std::string needs = needs_in_words(record, c); !needs.empty())
       text += fmt::format("  - {}\n", needs);
   }
-  if (combinations.empty())
-    text += record.has_failure() ? "Failures were seen, none was brought down to a combination.\n"
-            : !record.is_complete()      ? "No failure was seen in what was run.\n"
-            : record.result.search.flaky ? "No failure was seen; each run was repeated.\n"
-                                         : "**PASS**: no combination of these switches fails.\n";
+  if (combinations.empty()) text += fmt::format("**{}**\n", nothing_found_in_words(record));
   return text + "\n";
 }
 
@@ -104,8 +101,12 @@ std::string fixes_section(const IsolationRecord& record) {
         const FixCell& cell = finding.cells[effect.cell];
         effects += fmt::format("| {} | {} | {} | {} |\n", inert(fixes_label(record, each)),
                                inert(cell_label(record, cell)),
-                               cell.combinations.empty() ? "passes" : "fails",
-                               inert(effect_in_words(effect)));
+                               cell.combinations.empty()
+                                   ? finding.repeats == 1
+                                         ? std::string("passes")
+                                         : fmt::format("no failure in {} runs", finding.repeats)
+                                   : std::string("fails"),
+                               inert(effect_in_words(record, effect)));
       }
     }
   std::string text = "### Fixes\n\n" + table + "\n";
@@ -130,15 +131,16 @@ std::string certificate_section(const IsolationRecord& record, std::size_t c) {
       "Each setting is needed: two runs that differ in it alone.\n\n"
       "| setting | with it | without it | in the run without it |\n| --- | --- | --- | --- |\n";
   for (const Necessity& each : combination.necessity)
-    text +=
-        fmt::format("| {}{} | {} | {} | {} |\n", inert(label_of(space, SettingSet{each.setting})),
-                    each.alone ? "" : " (constraints change others with it)", counts(each.with),
-                    inert(counts(each.without)), inert(label_of(space, each.without.assignment)));
+    text += fmt::format(
+        "| {}{} | {} | {} | {} |\n", inert(label_of(space, SettingSet{each.setting})),
+        each.alone ? "" : " (constraints change others with it)",
+        counts(each.with, combination.flaky), inert(counts(each.without, combination.flaky)),
+        inert(label_of(space, each.without.assignment)));
   text += "\nIt fails whatever else is set:\n\n| switches on | runs |\n| --- | --- |\n";
   for (const Observation& each : combination.support)
-    text +=
-        fmt::format("| {} | {} |\n", inert(label_of(space, each.assignment)), inert(counts(each)));
-  return fold("Certificate of " + inert(label_of(space, combination.settings)), text);
+    text += fmt::format("| {} | {} |\n", inert(label_of(space, each.assignment)),
+                        inert(counts(each, combination.flaky)));
+  return fold("Certificate of " + inert(combination_label(space, combination.settings)), text);
 }
 
 std::string coverage_section(const IsolationRecord& record) {

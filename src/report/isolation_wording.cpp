@@ -27,6 +27,14 @@ bool is_flaky_cell(const IsolationRecord& record, const FixCell& cell) {
                      [&](std::size_t c) { return record.result.search.combinations[c].flaky; });
 }
 
+// The effect that a verdict is due to, where its fingerprint tells something new.
+std::optional<ObservedEffect> told_effect(FixVerdict verdict) {
+  if (verdict == FixVerdict::kBreaksSomething) return ObservedEffect::kBreaks;
+  if (verdict == FixVerdict::kTurnsErrorSilent) return ObservedEffect::kTurnsSilent;
+  if (verdict == FixVerdict::kFailsDifferently) return ObservedEffect::kFailsDifferently;
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string label_of(const Space& space, const SettingSet& settings) {
@@ -44,6 +52,23 @@ std::string label_of(const Space& space, const Assignment& assignment) {
     if (assignment[i] + 1U != space.switches[i].values.size())
       on.push_back({static_cast<std::uint16_t>(i), assignment[i]});
   return on.empty() ? "all off" : label_of(space, on);
+}
+
+std::string combination_label(const Space& space, const SettingSet& settings) {
+  if (settings.empty()) return "whatever the switches are";
+  SettingSet on;
+  std::vector<std::string> off;
+  for (const Setting& setting : settings) {
+    if (setting.value + 1U == space.switches[setting.which].values.size())
+      off.push_back(space.switches[setting.which].name);
+    else
+      on.push_back(setting);
+  }
+  std::string text = label_of(space, on);
+  if (off.empty()) return text;
+  const char* verb = off.size() == 1 ? "is" : "are";
+  return fmt::format("{}{}while {} {} off", text, text.empty() ? "" : ", ", joined(off, " and "),
+                     verb);
 }
 
 std::string verdict_word(const Combination& combination) {
@@ -104,7 +129,7 @@ std::string sizes_in_words(const IsolationRecord& record, std::size_t combinatio
   }
   const auto& smallest = finding->result.is_smallest;
   const bool has_open = std::find(smallest.begin(), smallest.end(), false) != smallest.end();
-  return joined(parts, ", ") + (has_open ? "; *: a smaller one could not be judged" : "");
+  return joined(parts, ", ") + (has_open ? " (* less can't be judged)" : "");
 }
 
 std::string needs_in_words(const IsolationRecord& record, std::size_t combination) {
@@ -187,6 +212,13 @@ std::string verdict_in_words(const IsolationRecord& record, const FixAttribution
   if (resolved > 0 || attribution.verdict == FixVerdict::kResolves)
     text += fmt::format(" ({} of {} failing cells)", resolved, failing);
   if (has_flaky) text += fmt::format(", not seen again in {} runs each", finding.repeats);
+  // What it does instead, of the first cell that the verdict is about.
+  for (const FixCellEffect& effect : attribution.effects) {
+    if (effect.effect != told_effect(attribution.verdict)) continue;
+    text += fmt::format(": {} gives {}", cell_label(record, finding.cells[effect.cell]),
+                        effect.seen.trial.fingerprint);
+    break;
+  }
   return text;
 }
 
@@ -215,13 +247,14 @@ std::string cost_in_words(const IsolationRecord& record, const FixAttribution& a
   return parts.empty() ? "nothing more" : joined(parts, ", ");
 }
 
-std::string effect_in_words(const FixCellEffect& effect) {
+std::string effect_in_words(const IsolationRecord& record, const FixCellEffect& effect) {
+  const std::size_t repeats = record.result.fixes->repeats;
   const std::string& fingerprint = effect.seen.trial.fingerprint;
   switch (effect.effect) {
     case ObservedEffect::kResolves:
-      return "resolves";
+      return repeats == 1 ? "resolves" : fmt::format("not seen in {} runs", repeats);
     case ObservedEffect::kStaysPassing:
-      return "still passes";
+      return repeats == 1 ? "still passes" : fmt::format("no failure in {} runs", repeats);
     case ObservedEffect::kSameFailure:
       return "no effect";
     case ObservedEffect::kFailsDifferently:
@@ -242,16 +275,31 @@ std::string cell_label(const IsolationRecord& record, const FixCell& cell) {
   return label_of(record.target.trial_space(), cell.trial);
 }
 
+std::string nothing_found_in_words(const IsolationRecord& record) {
+  if (record.has_failure()) return "FAILURES SEEN, none brought down to a combination";
+  if (!record.is_complete()) return "no failure seen in what was run";
+  if (record.result.search.flaky) return "no failure seen; each run was repeated";
+  if (record.result.search.exhaustive) return "PASS: no combination of these switches fails";
+  return "PASS: no run failed; what the runs cover stands below";
+}
+
 std::vector<std::string> all_notices(const IsolationRecord& record) {
   std::vector<std::string> notices = record.result.search.notices;
   for (const std::string& notice : record.result.notices) notices.push_back(notice);
   for (const std::string& notice : record.journal.notices()) notices.push_back(notice);
+  // Sizes and fixes are counted where they are reported.
+  const std::size_t num_toggles = record.target.space().switches.size();
+  std::size_t searched = 0;
   std::size_t unresolved = 0;
-  for (const TrialRecord& trial : record.journal.records())
+  for (const TrialRecord& trial : record.journal.records()) {
+    const Assignment& all = trial.assignment;
+    Assignment toggles(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(num_toggles));
+    if (record.target.trial(std::move(toggles)) != all) continue;
+    ++searched;
     unresolved += trial.trial.status == Trial::Status::kUnresolved ? 1 : 0;
+  }
   if (unresolved > 0)
-    notices.push_back(fmt::format("{} of {} runs could not be judged", unresolved,
-                                  record.journal.records().size()));
+    notices.push_back(fmt::format("{} of {} runs could not be judged", unresolved, searched));
   return notices;
 }
 

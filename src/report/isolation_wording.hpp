@@ -14,6 +14,8 @@ std::string label_of(const Space& space, const SettingSet& settings);
 // The switches of an assignment that are not off: "skip=--skip"; "all off". Sizes and fixes of a
 // trial count as switches.
 std::string label_of(const Space& space, const Assignment& assignment);
+// The settings of a combination, those that must be off apart: "skip=--skip, while acc is off".
+std::string combination_label(const Space& space, const SettingSet& settings);
 // "SILENT" or "FAILS"
 std::string verdict_word(const Combination& combination);
 // "40 switches, covering arrays up to 3-way" or "5 switches, all 48 assignments run"
@@ -23,8 +25,8 @@ std::string rate_in_words(const FailureRate& rate);
 // One line: "proven minimal: without either of the 2 settings it passes; fails in 8 runs under
 // other switches", or what is missing.
 std::string certificate_in_words(const Combination& combination);
-// "tp 2, acc 1 (of 4)"; "*" marks one whose next lower value was not seen to pass. Empty without
-// sizes.
+// "tp 2*, acc 1 (of 4) (* less can't be judged)"; "*" marks one whose next lower value can't be
+// run, or was not judged. Empty without sizes.
 std::string sizes_in_words(const IsolationRecord& record, std::size_t combination);
 // "needs 2 ranks, no GPU"; empty for a command, of which nobody knows.
 std::string needs_in_words(const IsolationRecord& record, std::size_t combination);
@@ -45,9 +47,12 @@ std::string verdict_in_words(const IsolationRecord& record, const FixAttribution
 // where nothing is known.
 std::string cost_in_words(const IsolationRecord& record, const FixAttribution& attribution);
 // What it did to one cell: "resolves", "turns silent: DUMP:differs:w", ...
-std::string effect_in_words(const FixCellEffect& effect);
+std::string effect_in_words(const IsolationRecord& record, const FixCellEffect& effect);
 // A cell of the fixes: its label.
 std::string cell_label(const IsolationRecord& record, const FixCell& cell);
+
+// The verdict where there is no combination.
+std::string nothing_found_in_words(const IsolationRecord& record);
 
 // Notices of the search and the campaign, and of the journal.
 std::vector<std::string> all_notices(const IsolationRecord& record);

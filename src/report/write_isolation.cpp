@@ -1,8 +1,8 @@
 #include "report/write_isolation.hpp"
 
+#include "base/whole_file.hpp"
 #include "report/isolation_json.hpp"
 #include "report/isolation_markdown.hpp"
-#include "report/whole_file.hpp"
 
 namespace culprit {
 

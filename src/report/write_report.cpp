@@ -13,7 +13,6 @@
 #include "base/whole_file.hpp"
 #include "report/json_report.hpp"
 #include "report/markdown_report.hpp"
-#include "report/whole_file.hpp"
 
 namespace culprit {
 namespace fs = std::filesystem;

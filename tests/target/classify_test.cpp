@@ -113,5 +113,31 @@ TEST(JudgeDumpTest, ComparesOrSaysWhyNot) {
   EXPECT_EQ(judged("broken").trial.status, kUnresolved);
 }
 
+TEST(ClassifyTest, StatusesThatSayNothingCanBeNamed) {
+  const std::vector<int> statuses{2, 3};
+  EXPECT_EQ(classify(run_process(shell("exit 3")), {{}, true, statuses}).trial.status,
+            Trial::Status::kUnresolved);
+  EXPECT_EQ(classify(run_process(shell("exit 4")), {{}, true, statuses}).trial.fingerprint,
+            "EXIT:4");
+}
+
+TEST(ClassifyTest, TakesTheCostOfAnOutcomeLine) {
+  const JudgedRun judged =
+      classify(run_process(shell("echo '{\"schema\":1,\"outcome\":\"PASS\",\"kind\":\"\",\"cost\":"
+                                 "{\"copied_bytes\":96,\"share\":0.5}}'")),
+               {});
+  EXPECT_EQ(judged.trial.status, Trial::Status::kPass);
+  EXPECT_EQ(judged.cost, (TrialCost{{"copied_bytes", 96}}));
+}
+
+TEST(ClassifyTest, KnowsWhichFailuresRaiseNothing) {
+  EXPECT_TRUE(is_silent("DUMP:differs:w"));
+  EXPECT_TRUE(is_silent("WRONG_GRAD@backward"));
+  EXPECT_TRUE(is_silent("MISSING_GRAD"));
+  EXPECT_FALSE(is_silent("DUMP:none"));
+  EXPECT_FALSE(is_silent("ERROR:LEAF_INPLACE@forward"));
+  EXPECT_FALSE(is_silent("EXIT:1:WRONG_GRAD"));
+}
+
 }  // namespace
 }  // namespace culprit
