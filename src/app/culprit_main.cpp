@@ -1,5 +1,6 @@
 // The command-line program `culprit`.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -7,6 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -23,20 +25,27 @@ namespace {
 
 struct CellsCommand {
   std::string in, out;
+  std::optional<std::string> framework;
   std::size_t jobs = std::max(1U, std::thread::hardware_concurrency());
 
   void add_to(CLI::App& app) {
     CLI::App* sub = app.add_subcommand("cells", "run a CSV file of cells in this process, write what each came to");
     sub->add_option("input", in, "cells to run: a header of toggle columns, one cell a line")->required()->type_name("IN.csv");
     sub->add_option("--out", out, "where to write the toggles and results")->required()->type_name("OUT.csv");
+    sub->add_option("--framework", framework,
+                    fmt::format("whose rules the engine follows where the file has no such column (default {})",
+                                Cell{}.framework))
+        ->type_name(fmt::format("{}", fmt::join(field("framework").values, "|")));
     sub->add_option("--jobs", jobs, "cells at a time")->check(CLI::Range(1, 256))->capture_default_str();
   }
   int run() const {
+    // Refused here: not as a fault of the file.
+    if (Cell cell; framework) field("framework").set(cell, *framework);
     std::ifstream input(in);
     if (!input) throw UsageError(fmt::format("{}: can't be read", in));
     CellsFile file;
     try {
-      file = read_cells(input);
+      file = read_cells(input, framework);
     } catch (const UsageError& error) {
       throw UsageError(fmt::format("{}: {}", in, error.what()));
     }
