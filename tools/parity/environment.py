@@ -1,0 +1,58 @@
+"""The Python environment of a framework's release: an interpreter that has it, made from PyPI where there is none."""
+import os
+import re
+import subprocess
+import sys
+
+from cells import SetupError, UsageError
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+INSTALL_SECONDS = 1800
+REQUIREMENTS = re.compile(r"requirements-(\w+)-([\w.]+)\.txt$")
+
+
+def known_frameworks():
+    """["paddle@3.3.1", ...], the newest first: a release is known by its requirements file."""
+    found = [match.groups() for name in os.listdir(HERE) if (match := REQUIREMENTS.match(name))]
+    numbers = lambda version: [int(part) for part in version.split(".") if part.isdigit()]
+    return [f"{name}@{version}" for name, version in sorted(found, key=lambda f: (f[0], numbers(f[1])), reverse=True)]
+
+
+def check_known(framework):
+    if framework not in known_frameworks():
+        raise UsageError(f"unknown framework '{framework}', known: {', '.join(known_frameworks())}")
+
+
+def interpreter_for(framework):
+    """The interpreter of build/parity/FRAMEWORK; makes it, after saying so, where it isn't there."""
+    folder = os.path.join(ROOT, "build", "parity", framework.replace("@", "-"))
+    python = os.path.join(folder, "bin", "python")
+    stamp = os.path.join(folder, "installed")  # written last: a half-made environment has none
+    if os.path.exists(stamp):
+        return python
+    requirements = os.path.join(HERE, f"requirements-{framework.replace('@', '-')}.txt")
+    print(f"parity: installing {framework} from PyPI into {os.path.relpath(folder)}, once", file=sys.stderr)
+    for command in ([sys.executable, "-m", "venv", "--clear", folder],
+                    [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", requirements]):
+        try:
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                  timeout=INSTALL_SECONDS, check=False)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise SetupError(f"{' '.join(command)}: {error}") from None
+        if done.returncode != 0:
+            last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-3:]
+            raise SetupError(f"can't install {framework}: {' '.join(command)} failed: {' '.join(last)}\n"
+                             "give an interpreter that has it with --python")
+    with open(stamp, "w", encoding="utf-8"):
+        pass
+    return python
+
+
+def find_culprit():
+    """The newest `culprit` that was built here."""
+    candidates = [os.path.join(ROOT, "build", preset, "bin", "culprit") for preset in ("", "release", "dev")]
+    built = [path for path in candidates if os.access(path, os.X_OK)]
+    if not built:
+        raise SetupError("no culprit program in build/; build it with ./run_repro.sh --help, or name it with --culprit")
+    return max(built, key=os.path.getmtime)

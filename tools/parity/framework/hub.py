@@ -1,0 +1,153 @@
+"""Runs one cell on forked ranks: hands out the work, carries every message, and knows who waits for whom. So a lost
+peer and a deadlock are seen at once and the same way each time; a rank that says nothing meets a deadline."""
+import collections
+import selectors
+
+import numpy as np
+
+from .judge import judge
+from .rank_pool import RankPool
+
+COLLECTIVES = {"all_reduce", "all_gather"}
+SILENCE_SECONDS = 20.0  # without a word from any rank: the silent ones are killed and the cell is HANG
+
+
+class Broken(Exception):
+    """The tool itself failed in a rank; the text is the traceback."""
+
+
+class _Member:
+    """A rank in its place of the cell that runs."""
+
+    def __init__(self, rank, stage, tp_rank):
+        self.rank, self.stage, self.tp_rank = rank, stage, tp_rank
+        self.phase = "start"
+        self.waits = None  # (operation, argument) that was asked and not answered
+        self.report = None
+        self.inbox = collections.defaultdict(collections.deque)  # by the sending stage
+
+    def answer(self, answered, value=None):
+        self.waits = None
+        try:
+            self.rank.connection.send((answered, value))
+        except OSError:
+            pass  # it died while it waited; its end of file says so
+
+
+class Hub:
+    def __init__(self, run_rank):
+        self._pool = RankPool(run_rank)
+
+    def run(self, cell, fresh=False):
+        """What the cell came to (judge.py). `fresh`: in processes that have run nothing else."""
+        if fresh:
+            self._pool.drop_all()
+        places = [(stage, tp) for stage in range(cell["pp"]) for tp in range(cell["tp"])]
+        ranks = self._pool.take(len(places))
+        members = {place: _Member(rank, *place) for place, rank in zip(places, ranks)}
+        with selectors.DefaultSelector() as selector:
+            for member in members.values():
+                selector.register(member.rank.connection, selectors.EVENT_READ, member)
+                member.rank.connection.send((cell, member.stage, member.tp_rank))
+            self._carry(selector, members)
+        return judge(cell, {place: member.report for place, member in members.items()})
+
+    def _carry(self, selector, members):
+        running = len(members)
+        while running:
+            ready = selector.select(SILENCE_SECONDS)
+            if not ready:
+                for member in self._running(members):
+                    selector.unregister(member.rank.connection)
+                    member.rank.kill()
+                    self._fail(member, "HANG", "HANG", f"no word from any rank for {SILENCE_SECONDS:g} s")
+                return
+            left = []
+            for key, _ in ready:
+                member = key.data
+                if self._hear(member, members):
+                    selector.unregister(member.rank.connection)
+                    left.append(member)
+            running -= len(left)
+            if left:
+                self._free_waiting(members)
+            if running and all(member.waits for member in self._running(members)):
+                for member in self._running(members):
+                    selector.unregister(member.rank.connection)
+                    member.rank.kill()
+                    self._fail(member, "HANG", "HANG", f"waits for ever in {member.waits[0]}")
+                return
+
+    @staticmethod
+    def _running(members):
+        return [member for member in members.values() if member.report is None]
+
+    @staticmethod
+    def _fail(member, error_class, kind, message):
+        member.report = {"error": {"class": error_class, "kind": kind, "phase": member.phase, "message": message,
+                                   "own": True}}
+
+    def _hear(self, member, members):
+        """Takes one message; whether the rank is through with the cell."""
+        try:
+            operation, argument = member.rank.connection.recv()
+        except (EOFError, ConnectionResetError):
+            self._fail(member, "CRASH", member.rank.reap(), "the process died")
+            return True
+        if operation == "phase":
+            member.phase = argument
+        elif operation == "send":
+            stage, array = argument
+            peer = members[stage, member.tp_rank]
+            peer.inbox[member.stage].append(array)
+            if peer.waits == ("receive", member.stage):
+                peer.answer(True, peer.inbox[member.stage].popleft())
+        elif operation == "receive":
+            if member.inbox[argument]:
+                member.answer(True, member.inbox[argument].popleft())
+            elif members[argument, member.tp_rank].report is not None:
+                member.answer(False)
+            else:
+                member.waits = (operation, argument)
+        elif operation in COLLECTIVES:
+            member.waits = (operation, argument)
+            self._collective([m for m in members.values() if m.stage == member.stage])
+        elif operation == "done":
+            member.report = argument
+            self._pool.give(member.rank)
+            return True
+        else:
+            raise Broken(argument)
+        return False
+
+    @staticmethod
+    def _collective(group):
+        """Answers a tensor group once all of it is there, or tells it that it never will be."""
+        if any(member.report is not None for member in group):
+            for member in group:
+                if member.waits and member.waits[0] in COLLECTIVES:
+                    member.answer(False)
+            return
+        asked = {member.waits[0] if member.waits else None for member in group}
+        if len(asked) != 1 or not asked <= COLLECTIVES:
+            return
+        arrays = [member.waits[1] for member in group]
+        if asked == {"all_gather"}:
+            result = np.concatenate(arrays, axis=-1)
+        else:
+            result = arrays[0].copy()
+            for array in arrays[1:]:
+                result += array
+        for member in group:
+            member.answer(True, result)
+
+    def _free_waiting(self, members):
+        """After a rank has left: those that wait for it learn that nothing will come."""
+        for member in self._running(members):
+            if not member.waits:
+                continue
+            if member.waits[0] == "receive":
+                if members[member.waits[1], member.tp_rank].report is not None:
+                    member.answer(False)
+            else:
+                self._collective([m for m in members.values() if m.stage == member.stage])

@@ -1,0 +1,62 @@
+"""What is printed."""
+from collections import Counter
+
+from cells import AXES, to_flags
+from compare import count_classes
+from results import class_name, class_of
+
+WANTED_SHARE = 0.03
+SHOWN_CELLS = 3  # of a change between releases; all stand in --out
+
+
+def _plain(text):
+    """Control characters from a framework's message don't reach the terminal."""
+    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
+
+
+def agreement(framework, cells, checked, culprit_version):
+    lines = [f"{framework} (its own autograd, PyLayer, recompute and parallel layers, CPU) against {culprit_version}", ""]
+    wrong = Counter(class_of(checked.rows[_index(cells, d.cell)]) for d in checked.differences)
+    lines.append(f"{'outcome':<32} {'cells':>6} {'share':>7} {'agree':>6}")
+    for its_class, count in count_classes(checked.rows):
+        share = count / len(cells)
+        mark = "" if share >= WANTED_SHARE else "   below 3 %"
+        lines.append(f"{class_name(its_class):<32} {count:>6} {share:>7.1%} {count - wrong[its_class]:>6}{mark}")
+    lines += ["", *_axis_counts(cells), ""]
+    for d in checked.differences:
+        lines.append(f"differs: skip_identity_leaf --framework={framework} {to_flags(d.cell)}")
+        lines.append(f"         {_plain(d.text)}" + (f"   ({_plain(d.detail)})" if d.detail else ""))
+    for cell in checked.unsteady:
+        lines.append(f"unsteady: another result in fresh processes, which counts: {to_flags(cell)}")
+    if checked.from_record:
+        lines.append(f"{checked.from_record} cells were taken from the record")
+    agree = len(cells) - len(checked.differences)
+    lines.append(f"agreement: {agree} of {len(cells)} cells ({agree / len(cells):.2%})")
+    return "\n".join(lines)
+
+
+def _index(cells, cell):
+    return next(i for i, other in enumerate(cells) if other is cell)
+
+
+def _axis_counts(cells):
+    """One line an axis: how often each value stands in the cells."""
+    for axis in AXES:
+        counts = sorted(Counter(cell[axis.name] for cell in cells).items())
+        yield f"  {axis.name:<14} " + "  ".join(f"{axis.text(value)}: {count}" for value, count in counts)
+
+
+def versions(old, new, source, cells, comparison):
+    changed = sum(len(change.cells) for change in comparison.changes)
+    lines = [f"{old} -> {new}, {source}: {len(cells)} cells, {changed} changed", ""]
+    for change in comparison.changes:
+        lines.append(f"{change.headline(new)}: {len(change.cells)} cells")
+        common = " ".join(f"{name}={value}" for name, value in change.in_common().items())
+        lines.append(f"    all of them: {common or 'nothing in common'}")
+        lines += [f"    {to_flags(cell)}" for cell in change.cells[:SHOWN_CELLS]]
+        if len(change.cells) > SHOWN_CELLS:
+            lines.append(f"    and {len(change.cells) - SHOWN_CELLS} more")
+    if comparison.moved:
+        lines.append(f"the same outcome at another place or with other numbers: {comparison.moved} cells")
+    lines.append(f"the same: {comparison.same} cells")
+    return "\n".join(lines)
