@@ -5,7 +5,7 @@
     python3 tools/parity --versions paddle@2.6.2 paddle@3.3.1 --sample 2000   what changed between releases
 
 The framework is installed from PyPI into build/parity/ at the first use; no GPU is needed. Exit status: 0 all cells agree
-(with --versions: nothing changed), 1 differences, 2 usage, 3 could not set up."""
+(with --versions: nothing changed), 1 differences, 2 usage, 3 could not set up, 77 the framework can't be installed here."""
 import argparse
 import csv
 import os
@@ -14,7 +14,7 @@ import sys
 
 import environment
 import report
-from cells import NAMES, SetupError, UsageError, to_texts
+from cells import NAMES, NotHereError, SetupError, UsageError, to_texts
 from check import run_framework
 from compare import compare_versions
 from engine import run_engine
@@ -154,7 +154,7 @@ def main(argv):
         return 2
     except (SetupError, OSError) as error:
         print(f"parity: {error}", file=sys.stderr)
-        return 3
+        return 77 if isinstance(error, NotHereError) else 3
     except KeyboardInterrupt:
         kept = f"; what ran is in {args.record}" if args.record else ""
         print(f"parity: stopped{kept}", file=sys.stderr)

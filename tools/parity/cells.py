@@ -12,6 +12,10 @@ class SetupError(Exception):
     """Something that the tool needs is not there or broke; exit status 3."""
 
 
+class NotHereError(SetupError):
+    """The framework can't be installed here; exit status 77."""
+
+
 @dataclass(frozen=True)
 class Axis:
     name: str

@@ -6,7 +6,7 @@ from cells import key
 from compare import difference
 from progress import Progress
 from results import Record
-from workers import run_cells
+from workers import UNRESOLVED, run_cells
 
 
 @dataclass
@@ -28,34 +28,33 @@ class Checked:
 def run_framework(python, framework, cells, jobs, record_path, engine_rows=None):
     """Rows of the framework. Where the engine's are given a row that differs is run again in fresh processes before it
     counts. Rows that stand in the record are taken from there."""
-    record = Record(record_path, framework)
-    todo = [i for i, cell in enumerate(cells) if key(cell) not in record.rows]
-    checked = Checked(rows=[], differences=[], from_record=len(cells) - len(todo))
-    bar = Progress(f"cells on {framework}", len(todo))
+    checked = Checked(rows=[], differences=[])
     lock = threading.Lock()
-    details, done = {}, 0
+    details = {}
+    with Record(record_path, framework) as record:
+        todo = [i for i, cell in enumerate(cells) if key(cell) not in record.rows]
+        checked.from_record = len(cells) - len(todo)
+        bar = Progress(f"cells on {framework}", len(todo))
 
-    def take(place, run):
-        nonlocal done
-        index = todo[place]
-        row = run(fresh=False)
-        again = row["outcome"] == "UNRESOLVED" or (engine_rows and difference(engine_rows[index], row))
-        first, row = row, run(fresh=True) if again else row
-        with lock:
-            if again and difference(first, row):
-                checked.unsteady.append(cells[index])
-            details[index] = row["detail"]
-            if row["outcome"] != "UNRESOLVED":  # else the next run tries again
-                record.add(cells[index], row)
-            else:
-                record.rows[key(cells[index])] = row
-            done += 1
-            bar.update(done)
+        def take(place, run):
+            index = todo[place]
+            row = run(fresh=False)
+            again = row["outcome"] == UNRESOLVED or (engine_rows and difference(engine_rows[index], row))
+            first, row = row, run(fresh=True) if again else row
+            with lock:
+                if again and difference(first, row):
+                    checked.unsteady.append(cells[index])
+                details[index] = row["detail"]
+                if row["outcome"] == UNRESOLVED:  # not for the file: the next run tries again
+                    record.rows[key(cells[index])] = row
+                else:
+                    record.add(cells[index], row)
+                bar.update(len(details))
 
-    try:
-        run_cells(python, framework, [cells[i] for i in todo], jobs, take)
-    finally:
-        bar.clear()
+        try:
+            run_cells(python, framework, [cells[i] for i in todo], jobs, take)
+        finally:
+            bar.clear()
     checked.rows = [record.rows[key(cell)] for cell in cells]
     for i, cell in enumerate(cells):
         if engine_rows and (text := difference(engine_rows[i], checked.rows[i])):

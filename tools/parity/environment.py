@@ -1,10 +1,12 @@
-"""The Python environment of a framework's release: an interpreter that has it, made from PyPI where there is none."""
+"""The Python environment of a framework's release: an interpreter that has it, made from PyPI where there is none.
+
+    python3 tools/parity/environment.py paddle@3.3.1      prints the interpreter's path"""
 import os
 import re
 import subprocess
 import sys
 
-from cells import SetupError, UsageError
+from cells import NotHereError, SetupError, UsageError
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -25,7 +27,9 @@ def check_known(framework):
 
 
 def interpreter_for(framework):
-    """The interpreter of build/parity/FRAMEWORK; makes it, after saying so, where it isn't there."""
+    """The interpreter of build/parity/FRAMEWORK; makes it, after saying so, where it isn't there. Errors: UsageError for
+    an unknown framework, NotHereError where it can't be installed."""
+    check_known(framework)
     folder = os.path.join(ROOT, "build", "parity", framework.replace("@", "-"))
     python = os.path.join(folder, "bin", "python")
     stamp = os.path.join(folder, "installed")  # written last: a half-made environment has none
@@ -39,11 +43,11 @@ def interpreter_for(framework):
             done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                                   timeout=INSTALL_SECONDS, check=False)
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise SetupError(f"{' '.join(command)}: {error}") from None
+            raise NotHereError(f"can't install {framework}: {' '.join(command)}: {error}") from None
         if done.returncode != 0:
             last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-3:]
-            raise SetupError(f"can't install {framework}: {' '.join(command)} failed: {' '.join(last)}\n"
-                             "give an interpreter that has it with --python")
+            raise NotHereError(f"can't install {framework}: {' '.join(command)} failed: {' '.join(last)}\n"
+                               "give an interpreter that has it with --python")
     with open(stamp, "w", encoding="utf-8"):
         pass
     return python
@@ -56,3 +60,13 @@ def find_culprit():
     if not built:
         raise SetupError("no culprit program in build/; build it with ./run_repro.sh --help, or name it with --culprit")
     return max(built, key=os.path.getmtime)
+
+
+if __name__ == "__main__":
+    try:
+        print(interpreter_for(sys.argv[1]))
+    except UsageError as error:
+        sys.exit(f"parity: {error}")
+    except NotHereError as error:
+        print(f"parity: {error}", file=sys.stderr)
+        sys.exit(77)

@@ -51,8 +51,8 @@ def versions(old, new, source, cells, comparison):
     lines = [f"{old} -> {new}, {source}: {len(cells)} cells, {changed} changed", ""]
     for change in comparison.changes:
         lines.append(f"{change.headline(new)}: {len(change.cells)} cells")
-        common = " ".join(f"{name}={value}" for name, value in change.in_common().items())
-        lines.append(f"    all of them: {common or 'nothing in common'}")
+        common = " ".join(f"{name}={value}" for name, value in change.in_common(cells).items())
+        lines.append(f"    in common: {common or 'nothing'}")
         lines += [f"    {to_flags(cell)}" for cell in change.cells[:SHOWN_CELLS]]
         if len(change.cells) > SHOWN_CELLS:
             lines.append(f"    and {len(change.cells) - SHOWN_CELLS} more")

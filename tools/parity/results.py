@@ -5,7 +5,9 @@ import os
 from cells import AXES, NAMES, UsageError, key, to_texts, why_impossible, with_defaults
 
 RESULT_COLUMNS = ("outcome", "kind", "where", "loss", "worst", "checksum", "freed")
-IGNORED_COLUMNS = RESULT_COLUMNS + ("detail", "framework")
+# Beside these a record has `ties`: of a wrong gradient the parameters that deviate as much as the worst, but for rounding.
+RECORD_COLUMNS = RESULT_COLUMNS + ("ties",)
+IGNORED_COLUMNS = RECORD_COLUMNS + ("detail", "framework")
 
 
 def class_of(row):
@@ -56,9 +58,9 @@ def write_cells(path, cells, rows=None):
 
 class Record:
     """What a framework did, one line a cell, appended as cells finish: a run that was stopped goes on where it was.
-    One file holds one framework's rows."""
+    One file holds one framework's rows. Without a path nothing is kept."""
 
-    HEADER = ("framework",) + NAMES + RESULT_COLUMNS
+    HEADER = ("framework",) + NAMES + RECORD_COLUMNS
 
     def __init__(self, path, framework):
         self._path, self._framework = path, framework
@@ -78,16 +80,22 @@ class Record:
         except OSError as error:
             raise UsageError(f"{path}: can't be written: {error}") from None
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self._file:
+            self._file.close()
+
     def _read(self):
         with open(self._path, newline="", encoding="utf-8") as file:
-            lines = list(csv.reader(file))
+            text = file.read()
+        lines = list(csv.reader(text[: text.rfind("\n") + 1].splitlines()))  # a line without its end was cut by a kill
         if lines and tuple(lines[0]) != self.HEADER:
             raise UsageError(f"{self._path}: is no record of this tool; name another file")
         kept = []
         for number, values in enumerate(lines[1:], start=2):
             if len(values) != len(self.HEADER):
-                if number == len(lines):
-                    continue  # cut by a kill
                 raise UsageError(f"{self._path}: line {number}: {len(values)} values, expected {len(self.HEADER)}")
             row = dict(zip(self.HEADER, values))
             if row["framework"] != self._framework:
@@ -99,6 +107,6 @@ class Record:
     def add(self, cell, row):
         self.rows[key(cell)] = row
         if self._file:
-            values = [row[name] for name in RESULT_COLUMNS]
+            values = [row[name] for name in RECORD_COLUMNS]
             self._writer.writerow([self._framework] + to_texts(cell) + values)
             self._file.flush()

@@ -7,6 +7,8 @@ from cells import AXES, CHOICE, IDENTITIES, OVERLAP_IDENTITIES, key
 # A class (outcome and kind) is topped up to this share of the sample: above the 3 % that is asked for, because the
 # classes are those that the engine predicts.
 TOP_UP_SHARE = 0.035
+# Cells are drawn in batches as large as the sample, but at least this: a small sample too shall meet every class.
+LEAST_BATCH = 2000
 # So many cells are drawn at most for each one of the sample in search of rare classes.
 MOST_DRAWS_A_CELL = 40
 
@@ -57,7 +59,7 @@ def stratified(count, seed, classify):
     drawn = 0
     while drawn < MOST_DRAWS_A_CELL * count:
         batch = []
-        for _ in range(count):
+        for _ in range(max(count, LEAST_BATCH)):
             cell = draw(rng)
             drawn += 1
             if key(cell) not in seen:

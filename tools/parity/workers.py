@@ -13,6 +13,7 @@ from cells import SetupError
 START_SECONDS = 300  # importing a framework on a busy machine
 # One cell. The worker itself gives up on ranks that have been silent for 20 s.
 CELL_SECONDS = 600
+UNRESOLVED = "UNRESOLVED"  # the outcome of a cell whose worker gave no answer: agrees with nothing
 
 
 class _Silent(Exception):
@@ -80,7 +81,7 @@ class _Worker:
 
 def run_cells(python, framework, cells, jobs, take):
     """Runs each cell on `jobs` worker processes. take(index, run) is called in a worker's thread for each; run(fresh)
-    gives the cell's row. A worker that dies is replaced, and the cell's row says so (outcome UNRESOLVED). Errors:
+    gives the cell's row. A worker that dies is replaced, and the cell's row says so (UNRESOLVED). Errors:
     SetupError; what `take` raises."""
     todo = queue.SimpleQueue()
     for index in range(len(cells)):
@@ -108,10 +109,12 @@ def run_cells(python, framework, cells, jobs, take):
                             workers.append(worker)
                         return worker.run(cells[index], fresh)
                     except _Silent as silent:
+                        if stop.is_set():
+                            raise  # it was stopped
                         worker.stop()
                         worker = None
                         return dict.fromkeys(("kind", "where", "loss", "worst", "checksum", "freed"), "") | {
-                            "outcome": "UNRESOLVED", "detail": str(silent)}
+                            "outcome": UNRESOLVED, "detail": str(silent)}
 
                 take(index, run)
         except BaseException as error:

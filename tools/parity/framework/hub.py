@@ -58,24 +58,17 @@ class Hub:
             ready = selector.select(SILENCE_SECONDS)
             if not ready:
                 for member in self._running(members):
-                    selector.unregister(member.rank.connection)
-                    member.rank.kill()
-                    self._fail(member, "HANG", "HANG", f"no word from any rank for {SILENCE_SECONDS:g} s")
+                    self._hang(selector, member, f"no word from any rank for {SILENCE_SECONDS:g} s")
                 return
-            left = []
+            before = running
             for key, _ in ready:
-                member = key.data
-                if self._hear(member, members):
-                    selector.unregister(member.rank.connection)
-                    left.append(member)
-            running -= len(left)
-            if left:
+                self._hear(selector, key.data, members)
+            running = len(self._running(members))
+            if running < before:
                 self._free_waiting(members)
-            if running and all(member.waits for member in self._running(members)):
+            if all(member.waits for member in self._running(members)):
                 for member in self._running(members):
-                    selector.unregister(member.rank.connection)
-                    member.rank.kill()
-                    self._fail(member, "HANG", "HANG", f"waits for ever in {member.waits[0]}")
+                    self._hang(selector, member, f"waits for ever in {member.waits[0]}")
                 return
 
     @staticmethod
@@ -87,13 +80,19 @@ class Hub:
         member.report = {"error": {"class": error_class, "kind": kind, "phase": member.phase, "message": message,
                                    "own": True}}
 
-    def _hear(self, member, members):
-        """Takes one message; whether the rank is through with the cell."""
+    def _hang(self, selector, member, message):
+        selector.unregister(member.rank.connection)
+        member.rank.kill()
+        self._fail(member, "HANG", "HANG", message)
+
+    def _hear(self, selector, member, members):
+        """Takes one message, or notices the rank's death."""
         try:
             operation, argument = member.rank.connection.recv()
         except (EOFError, ConnectionResetError):
+            selector.unregister(member.rank.connection)
             self._fail(member, "CRASH", member.rank.reap(), "the process died")
-            return True
+            return
         if operation == "phase":
             member.phase = argument
         elif operation == "send":
@@ -114,11 +113,10 @@ class Hub:
             self._collective([m for m in members.values() if m.stage == member.stage])
         elif operation == "done":
             member.report = argument
+            selector.unregister(member.rank.connection)
             self._pool.give(member.rank)
-            return True
         else:
             raise Broken(argument)
-        return False
 
     @staticmethod
     def _collective(group):

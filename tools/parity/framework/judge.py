@@ -6,6 +6,9 @@ from .values import shard
 
 LOSS_BOUND = 1e-4  # of max(1, |reference|)
 GRAD_BOUND = 1e-3  # of max |reference| over the rank's own part
+# Deviations this near, relative, are one: rounding decides which is the larger. With one token a micro-batch all shards
+# of a weight may deviate by the same ratio.
+TIE = 1e-4
 
 
 def judge(cell, ranks):
@@ -22,12 +25,12 @@ def _judge_errors(raised):
     outcome = {"CRASH": "CRASH", "HANG": "HANG"}.get(first.get("class"), "ERROR")
     where = ";".join(f"stage{stage}.tp{tp}:{error['phase']}" for (stage, tp), error in own)
     return {"outcome": outcome, "kind": first["kind"], "where": where, "loss": "", "worst": "", "checksum": "",
-            "freed": "", "detail": first["message"]}
+            "freed": "", "ties": "", "detail": first["message"]}
 
 
 def _judge_numbers(cell, in_order):
     expected_loss, expected_grads = reference(cell)
-    missing, sums = [], []
+    missing, sums, deviations = [], [], {}
     worst, worst_name = 0.0, ""
     for (stage, tp), report in in_order:
         for name, grad in report["grads"].items():
@@ -37,6 +40,7 @@ def _judge_numbers(cell, in_order):
                 continue
             expected = shard(name, expected_grads[name], tp, cell["tp"])
             off = float(np.abs(grad - expected).max() / max(np.abs(expected).max(), 1e-12))
+            deviations[place] = off
             if off > worst or (np.isnan(off) and not np.isnan(worst)):
                 worst, worst_name = off, place
             sums.append(f"{name}@{stage}.{tp}={float(np.abs(grad.astype(np.float64)).sum()):.6g}")
@@ -49,6 +53,8 @@ def _judge_numbers(cell, in_order):
         outcome = "MISSING_GRAD"
     else:
         outcome = "WRONG_GRAD" if wrong_grad else "PASS"
+    ties = [place for place, off in deviations.items() if off >= worst * (1 - TIE)] if wrong_grad else []
     return {"outcome": outcome, "kind": "", "where": " ".join(missing) or (worst_name if wrong_grad else ""),
             "loss": f"{loss:.7g}", "worst": f"{worst:.3g}", "checksum": " ".join(sums),
-            "freed": str(sum(report["freed"] for _, report in in_order)), "detail": ""}
+            "freed": str(sum(report["freed"] for _, report in in_order)),
+            "ties": " ".join(ties) if len(ties) > 1 else "", "detail": ""}
