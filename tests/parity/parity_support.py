@@ -4,6 +4,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TOOL = os.path.join(ROOT, "tools", "parity")
+RECORDED = os.path.join(ROOT, "tests", "data", "paddle_3.3.1_cells.csv")
 sys.path.insert(0, TOOL)
 
 from cells import with_defaults  # noqa: E402

@@ -3,7 +3,7 @@ import os
 import tempfile
 import unittest
 
-from parity_support import ROOT, cell, row
+from parity_support import RECORDED, cell, row
 
 from cells import UsageError, key
 from results import Record, read_cells, write_cells
@@ -20,7 +20,7 @@ class FilesTest(unittest.TestCase):
             file.write(text)
 
     def test_recorded_file_is_read(self):
-        cells = read_cells(os.path.join(ROOT, "tests", "data", "paddle_3.3.1_cells.csv"))
+        cells = read_cells(RECORDED)
         self.assertEqual(len(cells), 4276)
         self.assertEqual(cells[0]["blocks"], 2)
 

@@ -3,9 +3,12 @@ import random
 import unittest
 from collections import Counter
 
-import parity_support  # noqa: F401  (finds the tool)
+from parity_support import RECORDED
+
 from cells import AXES, CHOICE, SWITCH, key, why_impossible
+from results import read_cells
 from sample import TOP_UP_SHARE, draw, stratified
+from sweep import sweep
 
 
 def classify(cells):
@@ -50,6 +53,13 @@ class DrawTest(unittest.TestCase):
         self.assertTrue(some(lambda c: c["tokens"] % 2 and c["tokens"] > 3))
         self.assertTrue(some(lambda c: c["tp"] > 4 and c["pp"] > 2))
         self.assertTrue(some(lambda c: c["tp"] == 1 and c["pp"] == 1))
+
+
+class SweepTest(unittest.TestCase):
+    def test_it_holds_every_recorded_cell_once(self):
+        cells = {key(cell) for cell in sweep()}
+        self.assertEqual((len(sweep()), len(cells)), (7776, 7776))
+        self.assertTrue({key(cell) for cell in read_cells(RECORDED)} < cells)
 
 
 class StratifiedTest(unittest.TestCase):

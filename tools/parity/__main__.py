@@ -21,6 +21,7 @@ from engine import run_engine
 from progress import Progress
 from results import class_of, read_cells
 from sample import stratified
+from sweep import sweep
 
 DEFAULT_SAMPLE = 200
 
@@ -33,6 +34,7 @@ def parse(argv):
     what.add_argument("--sample", type=_positive, metavar="N",
                       help=f"N random cells over the whole flag space (default {DEFAULT_SAMPLE}); every outcome and "
                            "kind that the engine meets makes at least 3 %% of them")
+    what.add_argument("--sweep", action="store_true", help="every cell of the default size")
     what.add_argument("--cells", metavar="FILE.csv", help="these cells; result columns in it are ignored")
     parser.add_argument("--seed", type=int, default=1, help="of the sample (default 1)")
     parser.add_argument("--framework", default=known[0], help=f"{' or '.join(known)} (default {known[0]})")
@@ -90,6 +92,8 @@ class Run:
             if not cells:
                 raise UsageError(f"{self.args.cells}: holds no cells")
             return cells
+        if self.args.sweep:
+            return sweep()
 
         def classify(batch):
             columns = [[class_of(row) for row in self.engine_rows(batch, framework)] for framework in frameworks]

@@ -5,6 +5,7 @@ import selectors
 
 import numpy as np
 
+from .channel import put, take
 from .judge import judge
 from .rank_pool import RankPool
 
@@ -29,7 +30,7 @@ class _Member:
     def answer(self, answered, value=None):
         self.waits = None
         try:
-            self.rank.connection.send((answered, value))
+            put(self.rank.connection, (answered, value))
         except OSError:
             pass  # it died while it waited; its end of file says so
 
@@ -48,7 +49,7 @@ class Hub:
         with selectors.DefaultSelector() as selector:
             for member in members.values():
                 selector.register(member.rank.connection, selectors.EVENT_READ, member)
-                member.rank.connection.send((cell, member.stage, member.tp_rank))
+                put(member.rank.connection, (cell, member.stage, member.tp_rank))
             self._carry(selector, members)
         return judge(cell, {place: member.report for place, member in members.items()})
 
@@ -88,7 +89,7 @@ class Hub:
     def _hear(self, selector, member, members):
         """Takes one message, or notices the rank's death."""
         try:
-            operation, argument = member.rank.connection.recv()
+            operation, argument = take(member.rank.connection)
         except (EOFError, ConnectionResetError):
             selector.unregister(member.rank.connection)
             self._fail(member, "CRASH", member.rank.reap(), "the process died")

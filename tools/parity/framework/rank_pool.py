@@ -7,7 +7,7 @@ import signal
 import sys
 import traceback
 
-from .channel import Channel
+from .channel import Channel, put, take
 
 PR_SET_PDEATHSIG = 1
 CELLS_A_RANK = 500  # then it is replaced: memory that the framework never gives back stays bounded
@@ -82,12 +82,12 @@ class RankPool:
     def _serve(self, connection):
         while True:
             try:
-                cell, stage, tp_rank = connection.recv()
+                cell, stage, tp_rank = take(connection)
             except EOFError:
                 return
             try:
                 report = self._run_rank(cell, stage, tp_rank, Channel(connection))
             except BaseException:
-                connection.send(("broken", traceback.format_exc()))
+                put(connection, ("broken", traceback.format_exc()))
                 return
-            connection.send(("done", report))
+            put(connection, ("done", report))
