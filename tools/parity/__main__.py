@@ -2,7 +2,8 @@
 
     python3 tools/parity --sample 200 --seed 1            random cells, all sizes and toggles
     python3 tools/parity --cells FILE.csv                 chosen cells (columns: docs/schemas.md)
-    python3 tools/parity --versions paddle@2.6.2 paddle@3.3.1 --sample 2000   what changed between releases
+    python3 tools/parity --versions paddle@2.6.2 paddle@3.3.1 --sweep   what changed between releases
+    python3 tools/parity --fixes --sweep                  candidate fixes, tried on the framework itself
 
 The framework is installed from PyPI into build/parity/ at the first use; no GPU is needed. Exit status: 0 all cells agree
 (with --versions: nothing changed), 1 differences, 2 usage, 3 could not set up, 77 the framework can't be installed here."""
@@ -18,6 +19,7 @@ from cells import NAMES, NotHereError, SetupError, UsageError, to_texts
 from check import run_framework
 from compare import compare_versions
 from engine import run_engine
+from fixes import measure_costs, try_fixes
 from progress import Progress
 from results import class_of, read_cells
 from sample import stratified
@@ -40,6 +42,9 @@ def parse(argv):
     parser.add_argument("--framework", default=known[0], help=f"{' or '.join(known)} (default {known[0]})")
     parser.add_argument("--versions", nargs=2, metavar=("OLD", "NEW"),
                         help="compare two releases instead, and name the cells that changed")
+    parser.add_argument("--fixes", action="store_true",
+                        help="try candidate fixes of the skipped identity on the framework, at each of the cells that "
+                             "fails because of it; prints a table")
     parser.add_argument("--engine", action="store_true",
                         help="with --versions: the engine under both releases' rules, no framework")
     parser.add_argument("--record", metavar="FILE.csv",
@@ -52,8 +57,10 @@ def parse(argv):
     args = parser.parse_args(argv)
     if args.engine and not args.versions:
         parser.error("--engine goes with --versions")
-    if args.versions and args.record:
-        parser.error("--record holds one release's rows: it does not go with --versions")
+    if args.record and (args.versions or args.fixes):
+        parser.error("--record holds one release's rows of unchanged cells: it does not go with --versions or --fixes")
+    if args.versions and args.fixes:
+        parser.error("--fixes tries one release: it does not go with --versions")
     return args
 
 
@@ -76,6 +83,7 @@ class Run:
             self.pythons[name] = path
 
     def python(self, framework):
+        environment.check_known(framework)
         return self.pythons.get(framework) or environment.interpreter_for(framework)
 
     def engine_rows(self, cells, framework):
@@ -115,7 +123,6 @@ class Run:
 
 def check(run):
     framework = run.args.framework
-    environment.check_known(framework)
     python = run.python(framework)
     cells = run.cells([framework])
     engine_rows = run.engine_rows(cells, framework)
@@ -148,10 +155,20 @@ def compare_releases(run):
     return 1 if comparison.changes or comparison.moved else 0
 
 
+def tabulate_fixes(run):
+    framework = run.args.framework
+    python = run.python(framework)
+    table = try_fixes(python, framework, run.cells([framework]), run.args.jobs)
+    print(report.fixes(framework, table, measure_costs(python, framework)))
+    return 0
+
+
 def main(argv):
     args = parse(argv)
     try:
         run = Run(args)
+        if args.fixes:
+            return tabulate_fixes(run)
         return compare_releases(run) if args.versions else check(run)
     except UsageError as error:
         print(f"parity: {error}", file=sys.stderr)

@@ -3,6 +3,7 @@ from collections import Counter
 
 from cells import AXES, to_flags
 from compare import count_classes
+from fixes import CANDIDATES
 from results import class_name, class_of
 
 WANTED_SHARE = 0.03
@@ -59,4 +60,27 @@ def versions(old, new, source, cells, comparison):
     if comparison.moved:
         lines.append(f"the same outcome at another place or with other numbers: {comparison.moved} cells")
     lines.append(f"the same: {comparison.same} cells")
+    return "\n".join(lines)
+
+
+def _effects_text(counts):
+    """`clears 96`, or each effect with its number of cells."""
+    return ", ".join(f"{effect} {count}" for effect, count in counts.most_common())
+
+
+def fixes(framework, table, costs):
+    """A Markdown table: candidates by ways of failing."""
+    total = sum(table.modes.values())
+    lines = [f"{framework}: {total} cells fail with skip and pass without, {table.passing} pass with it, "
+             f"{table.not_by_skip} fail without it too", "",
+             "| candidate | " + " | ".join(f"{mode} ({count} cells)" for mode, count in table.modes.items())
+             + " | bytes a call | time a call |", "| --- |" + " --- |" * (len(table.modes) + 2)]
+    for candidate in CANDIDATES:
+        effects = [_effects_text(table.effects[candidate.name, mode]) for mode in table.modes]
+        cost = costs.get(candidate.patch)
+        money = (f"{cost['bytes'] - costs['None']['bytes']:+,}", f"{1e3 * cost['seconds']:.0f} ms") if cost else ("", "")
+        lines.append(f"| {candidate.name} | {' | '.join(effects)} | {money[0]} | {money[1]} |")
+    lines += ["", *(f"{candidate.name}: {candidate.what}" for candidate in CANDIDATES)]
+    if costs:
+        lines += ["", f"as released: {1e3 * costs['None']['seconds']:.0f} ms a call (forward and backward, no communication)"]
     return "\n".join(lines)

@@ -12,7 +12,7 @@ logging.disable(logging.CRITICAL)
 import paddle  # noqa: E402
 from paddle.distributed.fleet.recompute import recompute  # noqa: E402
 
-from . import paddle_layers  # noqa: E402
+from . import paddle_layers, paddle_patches  # noqa: E402
 from .channel import PeerLost  # noqa: E402
 from .values import COLUMN, DATA, EMBEDDING, ROW, TARGET, make_values, shard  # noqa: E402
 
@@ -35,14 +35,15 @@ def prepare():
 
 
 def run_rank(cell, stage, tp_rank, channel):
-    """This rank's report (judge.py)."""
+    """This rank's report (judge.py). A cell's `patch`, if it has one, is a candidate fix (paddle_patches.py)."""
     paddle.set_grad_enabled(True)  # an error inside a custom function may have left it off
     step = _Step(cell, stage, tp_rank, channel)
-    try:
-        step.run()
-        return step.report()
-    except Exception as error:
-        return {"error": _describe(error, channel)}
+    with paddle_patches.patched(cell.get("patch")):
+        try:
+            step.run()
+            return step.report()
+        except Exception as error:
+            return {"error": _describe(error, channel)}
 
 
 def _describe(error, channel):
