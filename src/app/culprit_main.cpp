@@ -25,6 +25,7 @@ namespace {
 
 struct CellsCommand {
   std::string in, out;
+  std::string scenario = "skip_identity_leaf";
   std::optional<std::string> framework;
   std::size_t jobs = std::max(1U, std::thread::hardware_concurrency());
 
@@ -32,6 +33,8 @@ struct CellsCommand {
     CLI::App* sub = app.add_subcommand("cells", "run a CSV file of cells in this process, write what each came to");
     sub->add_option("input", in, "cells to run: a header of toggle columns, one cell a line")->required()->type_name("IN.csv");
     sub->add_option("--out", out, "where to write the toggles and results")->required()->type_name("OUT.csv");
+    sub->add_option("--scenario", scenario, "whose model the cells are of; its own toggles keep their defaults")
+        ->capture_default_str();
     sub->add_option("--framework", framework,
                     fmt::format("whose rules the engine follows where the file has no such column (default {})",
                                 Cell{}.framework))
@@ -39,6 +42,7 @@ struct CellsCommand {
     sub->add_option("--jobs", jobs, "cells at a time")->check(CLI::Range(1, 256))->capture_default_str();
   }
   int run() const {
+    const Model& model = scenario_named(scenario).model;
     // Refused here: not as a fault of the file.
     if (Cell cell; framework) field("framework").set(cell, *framework);
     std::ifstream input(in);
@@ -49,7 +53,7 @@ struct CellsCommand {
     } catch (const UsageError& error) {
       throw UsageError(fmt::format("{}: {}", in, error.what()));
     }
-    const auto outcomes = run_cells(scenario_named("skip_identity_leaf").model, file.cells, jobs);
+    const auto outcomes = run_cells(model, file.cells, jobs);
     // Written beside the target first, so that a kill leaves the old file or the new one, never a half.
     const std::string partial = out + ".partial";
     std::ofstream output(partial);

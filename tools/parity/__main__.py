@@ -23,15 +23,20 @@ from fixes import measure_costs, try_fixes
 from progress import Progress
 from results import class_of, read_cells
 from sample import stratified
+from scenarios import SCENARIOS, scenario_named
 from sweep import sweep
+from workers import Target
 
 DEFAULT_SAMPLE = 200
+DEFAULT_SCENARIO = "skip_identity_leaf"
 
 
 def parse(argv):
     parser = argparse.ArgumentParser(prog="tools/parity", description=__doc__, allow_abbrev=False,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     known = environment.known_frameworks()
+    parser.add_argument("--scenario", default=DEFAULT_SCENARIO, metavar="NAME",
+                        help=f"whose model: {', '.join(SCENARIOS)} (default {DEFAULT_SCENARIO})")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--sample", type=_positive, metavar="N",
                       help=f"N random cells over the whole flag space (default {DEFAULT_SAMPLE}); every outcome and "
@@ -75,6 +80,7 @@ class Run:
 
     def __init__(self, args):
         self.args = args
+        self.scenario = scenario_named(args.scenario)
         self.culprit = args.culprit or environment.find_culprit()
         self.pythons = {}
         for given in args.python:
@@ -82,14 +88,16 @@ class Run:
             environment.check_known(name)
             self.pythons[name] = path
 
-    def python(self, framework):
+    def target(self, framework):
         environment.check_known(framework)
-        return self.pythons.get(framework) or environment.interpreter_for(framework)
+        self.scenario.check_framework(framework)
+        python = self.pythons.get(framework) or environment.interpreter_for(framework, self.scenario.addition)
+        return Target(python, framework, self.scenario.blocks)
 
     def engine_rows(self, cells, framework):
         bar = Progress(f"cells on the engine as {framework}", len(cells))
         try:
-            return run_engine(self.culprit, cells, framework, self.args.jobs, bar.update)
+            return run_engine(self.culprit, self.scenario.name, cells, framework, self.args.jobs, bar.update)
         finally:
             bar.clear()
 
@@ -99,15 +107,18 @@ class Run:
             cells = read_cells(self.args.cells)
             if not cells:
                 raise UsageError(f"{self.args.cells}: holds no cells")
+            for number, cell in enumerate(cells, start=1):
+                if reason := self.scenario.why_impossible(cell):
+                    raise UsageError(f"{self.args.cells}: cell {number}: {reason}")
             return cells
         if self.args.sweep:
-            return sweep()
+            return [cell for cell in sweep() if not self.scenario.why_impossible(cell)]
 
         def classify(batch):
             columns = [[class_of(row) for row in self.engine_rows(batch, framework)] for framework in frameworks]
             return list(zip(*columns))
 
-        return stratified(self.args.sample or DEFAULT_SAMPLE, self.args.seed, classify)
+        return stratified(self.scenario, self.args.sample or DEFAULT_SAMPLE, self.args.seed, classify)
 
     def write(self, cells, notes):
         """--out: the cells with a word on each."""
@@ -123,12 +134,12 @@ class Run:
 
 def check(run):
     framework = run.args.framework
-    python = run.python(framework)
+    target = run.target(framework)
     cells = run.cells([framework])
     engine_rows = run.engine_rows(cells, framework)
-    checked = run_framework(python, framework, cells, run.args.jobs, run.args.record, engine_rows)
+    checked = run_framework(target, cells, run.args.jobs, run.args.record, engine_rows)
     version = subprocess.run([run.culprit, "--version"], capture_output=True, text=True, timeout=60, check=False)
-    print(report.agreement(framework, cells, checked, version.stdout.strip()))
+    print(report.agreement(run.scenario, framework, cells, checked, version.stdout.strip()))
     run.write([d.cell for d in checked.differences], [d.text for d in checked.differences])
     return 1 if checked.differences else 0
 
@@ -139,17 +150,17 @@ def compare_releases(run):
         environment.check_known(framework)
     if old == new:
         raise UsageError(f"--versions: twice {old}; expected two different releases")
-    pythons = {} if run.args.engine else {framework: run.python(framework) for framework in (old, new)}
+    targets = {} if run.args.engine else {framework: run.target(framework) for framework in (old, new)}
     cells = run.cells([old, new])
     rows = {}
     for framework in (old, new):
         if run.args.engine:
             rows[framework] = run.engine_rows(cells, framework)
         else:
-            rows[framework] = run_framework(pythons[framework], framework, cells, run.args.jobs, None).rows
+            rows[framework] = run_framework(targets[framework], cells, run.args.jobs, None).rows
     comparison = compare_versions(cells, rows[old], rows[new])
     source = "the engine's rules" if run.args.engine else "the releases themselves"
-    print(report.versions(old, new, source, cells, comparison))
+    print(report.versions(run.scenario, old, new, source, cells, comparison))
     notes = [(cell, change.headline(new)) for change in comparison.changes for cell in change.cells]
     run.write([cell for cell, _ in notes], [note for _, note in notes])
     return 1 if comparison.changes or comparison.moved else 0
@@ -157,9 +168,9 @@ def compare_releases(run):
 
 def tabulate_fixes(run):
     framework = run.args.framework
-    python = run.python(framework)
-    table = try_fixes(python, framework, run.cells([framework]), run.args.jobs)
-    print(report.fixes(framework, table, measure_costs(python, framework)))
+    target = run.target(framework)
+    table = try_fixes(run.scenario, target, run.cells([framework]), run.args.jobs)
+    print(report.fixes(run.scenario, framework, table, measure_costs(target)))
     return 0
 
 

@@ -25,16 +25,16 @@ class Checked:
     from_record: int = 0
 
 
-def run_framework(python, framework, cells, jobs, record_path, engine_rows=None):
+def run_framework(target, cells, jobs, record_path, engine_rows=None):
     """Rows of the framework. Where the engine's are given a row that differs is run again in fresh processes before it
     counts. Rows that stand in the record are taken from there."""
     checked = Checked(rows=[], differences=[])
     lock = threading.Lock()
     details = {}
-    with Record(record_path, framework) as record:
+    with Record(record_path, target.framework) as record:
         todo = [i for i, cell in enumerate(cells) if key(cell) not in record.rows]
         checked.from_record = len(cells) - len(todo)
-        bar = Progress(f"cells on {framework}", len(todo))
+        bar = Progress(f"cells on {target.framework}", len(todo))
 
         def take(place, run):
             index = todo[place]
@@ -52,7 +52,7 @@ def run_framework(python, framework, cells, jobs, record_path, engine_rows=None)
                 bar.update(len(details))
 
         try:
-            run_cells(python, framework, [cells[i] for i in todo], jobs, take)
+            run_cells(target, [cells[i] for i in todo], jobs, take)
         finally:
             bar.clear()
     checked.rows = [record.rows[key(cell)] for cell in cells]

@@ -11,15 +11,16 @@ BATCH = 4000
 SECONDS_A_BATCH = 900  # a deadline, far above what a batch takes on a busy machine
 
 
-def run_engine(culprit, cells, framework, jobs, on_done=lambda done: None):
-    """The engine's rows, in the order of `cells`. Errors: SetupError with what the program said."""
+def run_engine(culprit, scenario, cells, framework, jobs, on_done=lambda done: None):
+    """The engine's rows of a scenario's model, in the order of `cells`. Errors: SetupError with what the program said."""
     rows = []
     with tempfile.TemporaryDirectory(prefix="culprit-parity-") as folder:
         source, target = os.path.join(folder, "in.csv"), os.path.join(folder, "out.csv")
         for start in range(0, len(cells), BATCH):
             batch = cells[start : start + BATCH]
             write_cells(source, batch)
-            command = [culprit, "cells", source, "--out", target, "--framework", framework, "--jobs", str(jobs)]
+            command = [culprit, "cells", source, "--out", target, "--scenario", scenario, "--framework", framework,
+                       "--jobs", str(jobs)]
             try:
                 done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                                       timeout=SECONDS_A_BATCH, check=False)

@@ -6,7 +6,7 @@ import threading
 from collections import Counter, OrderedDict
 from dataclasses import dataclass
 
-from cells import SetupError, why_impossible
+from cells import NAMES, SetupError, why_impossible
 from progress import Progress
 from workers import run_cells
 
@@ -76,9 +76,9 @@ class FixTable:
     passing: int            # cells that pass with skip
 
 
-def _run_all(python, framework, cells, jobs):
+def _run_all(target, cells, jobs):
     rows = [None] * len(cells)
-    bar, lock, done = Progress(f"cells on {framework}", len(cells)), threading.Lock(), Counter()
+    bar, lock, done = Progress(f"cells on {target.framework}", len(cells)), threading.Lock(), Counter()
 
     def take(index, run):
         rows[index] = run(fresh=False)
@@ -87,18 +87,18 @@ def _run_all(python, framework, cells, jobs):
             bar.update(done["cells"])
 
     try:
-        run_cells(python, framework, cells, jobs, take)
+        run_cells(target, cells, jobs, take)
     finally:
         bar.clear()
     return rows
 
 
-def try_fixes(python, framework, cells, jobs):
+def try_fixes(scenario, target, cells, jobs):
     """Tries all candidates at those of the cells that fail with identity=skip and don't with identity=copy."""
     skipping = [cell | {"identity": "skip"} for cell in cells if cell["tp"] > 1 and cell["path"] == "identity"]
     skipping = list({tuple(cell.items()): cell for cell in skipping}.values())
     plain = [cell | {"identity": "copy"} for cell in skipping]
-    rows = _run_all(python, framework, skipping + plain, jobs)
+    rows = _run_all(target, skipping + plain, jobs)
     with_skip, without = rows[: len(skipping)], rows[len(skipping) :]
     failing = [(cell, row) for cell, row, other in zip(skipping, with_skip, without)
                if row["outcome"] != "PASS" and other["outcome"] == "PASS"]
@@ -106,9 +106,10 @@ def try_fixes(python, framework, cells, jobs):
     for candidate in CANDIDATES:
         for cell, before in failing:
             changed = candidate.change(cell) if candidate.change else cell | {"patch": candidate.patch}
-            applies = changed is not None and changed != cell and not why_impossible(changed)
+            applies = changed is not None and changed != cell and not (
+                why_impossible(changed) or scenario.why_impossible({name: changed[name] for name in NAMES}))
             trials.append((candidate, cell, before, changed if applies else None))
-    after = iter(_run_all(python, framework, [changed for *_, changed in trials if changed], jobs))
+    after = iter(_run_all(target, [changed for *_, changed in trials if changed], jobs))
     effects = {}
     for candidate, cell, before, changed in trials:
         its_effect = effect(before, next(after)) if changed else "not applicable"
@@ -118,12 +119,12 @@ def try_fixes(python, framework, cells, jobs):
     return FixTable(modes, effects, len(skipping) - passing - len(failing), passing)
 
 
-def measure_costs(python, framework):
+def measure_costs(target):
     """{patch name or "None": {"bytes", "seconds"}} of one call at a size that is used in earnest."""
-    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "framework", f"{framework.split('@')[0]}_cost.py")
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "framework", f"{target.framework.split('@')[0]}_cost.py")
     environment = os.environ | {"OMP_NUM_THREADS": "1", "GLOG_minloglevel": "3"}
     try:
-        done = subprocess.run([python, script], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        done = subprocess.run([target.python, script], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=COST_SECONDS, check=True)
         return json.loads(done.stdout.strip().splitlines()[-1])
     except (OSError, subprocess.SubprocessError, ValueError, IndexError) as error:

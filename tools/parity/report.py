@@ -15,8 +15,10 @@ def _plain(text):
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
 
 
-def agreement(framework, cells, checked, culprit_version):
-    lines = [f"{framework} (its own autograd, PyLayer, recompute and parallel layers, CPU) against {culprit_version}", ""]
+def agreement(scenario, framework, cells, checked, culprit_version):
+    beside = f" and {scenario.addition}" if scenario.addition else ""
+    lines = [f"{scenario.name}: {framework}{beside} (their own autograd, recompute and layers, CPU) against "
+             f"{culprit_version}", ""]
     wrong = Counter(class_of(checked.rows[_index(cells, d.cell)]) for d in checked.differences)
     lines.append(f"{'outcome':<32} {'cells':>6} {'share':>7} {'agree':>6}")
     for its_class, count in count_classes(checked.rows):
@@ -25,7 +27,7 @@ def agreement(framework, cells, checked, culprit_version):
         lines.append(f"{class_name(its_class):<32} {count:>6} {share:>7.1%} {count - wrong[its_class]:>6}{mark}")
     lines += ["", *_axis_counts(cells), ""]
     for d in checked.differences:
-        lines.append(f"differs: skip_identity_leaf --framework={framework} {to_flags(d.cell)}")
+        lines.append(f"differs: {scenario.name} --framework={framework} {to_flags(d.cell)}")
         lines.append(f"         {_plain(d.text)}" + (f"   ({_plain(d.detail)})" if d.detail else ""))
     for cell in checked.unsteady:
         lines.append(f"unsteady: another result in fresh processes, which counts: {to_flags(cell)}")
@@ -47,9 +49,9 @@ def _axis_counts(cells):
         yield f"  {axis.name:<14} " + "  ".join(f"{axis.text(value)}: {count}" for value, count in counts)
 
 
-def versions(old, new, source, cells, comparison):
+def versions(scenario, old, new, source, cells, comparison):
     changed = sum(len(change.cells) for change in comparison.changes)
-    lines = [f"{old} -> {new}, {source}: {len(cells)} cells, {changed} changed", ""]
+    lines = [f"{scenario.name}, {old} -> {new}, {source}: {len(cells)} cells, {changed} changed", ""]
     for change in comparison.changes:
         lines.append(f"{change.headline(new)}: {len(change.cells)} cells")
         common = " ".join(f"{name}={value}" for name, value in change.in_common(cells).items())
@@ -68,10 +70,10 @@ def _effects_text(counts):
     return ", ".join(f"{effect} {count}" for effect, count in counts.most_common())
 
 
-def fixes(framework, table, costs):
+def fixes(scenario, framework, table, costs):
     """A Markdown table: candidates by ways of failing."""
     total = sum(table.modes.values())
-    lines = [f"{framework}: {total} cells fail with skip and pass without, {table.passing} pass with it, "
+    lines = [f"{scenario.name} on {framework}: {total} cells fail with skip and pass without, {table.passing} pass with it, "
              f"{table.not_by_skip} fail without it too", "",
              "| candidate | " + " | ".join(f"{mode} ({count} cells)" for mode, count in table.modes.items())
              + " | bytes a call | time a call |", "| --- |" + " --- |" * (len(table.modes) + 2)]

@@ -49,8 +49,8 @@ def draw(rng):
     }
 
 
-def stratified(count, seed, classify):
-    """`count` different cells, the same for the same seed and classes. `classify` gives a list of cells' classes.
+def stratified(scenario, count, seed, classify):
+    """`count` different cells of a scenario, the same for the same seed and classes. `classify` gives a list of cells' classes.
     Cells are drawn until each class that was met has its share, or the limit is reached; the rest of the sample is as
     drawn."""
     rng = random.Random(seed)
@@ -60,9 +60,9 @@ def stratified(count, seed, classify):
     while drawn < MOST_DRAWS_A_CELL * count:
         batch = []
         for _ in range(max(count, LEAST_BATCH)):
-            cell = draw(rng)
+            cell = scenario.with_own_axes(draw(rng))
             drawn += 1
-            if key(cell) not in seen:
+            if key(cell) not in seen and not scenario.why_impossible(cell):
                 seen.add(key(cell))
                 batch.append(cell)
         for cell, its_class in zip(batch, classify(batch)):

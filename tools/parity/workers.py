@@ -7,6 +7,7 @@ import signal
 import subprocess
 import threading
 import time
+from dataclasses import dataclass
 
 from cells import SetupError
 
@@ -16,14 +17,24 @@ CELL_SECONDS = 600
 UNRESOLVED = "UNRESOLVED"  # the outcome of a cell whose worker gave no answer: agrees with nothing
 
 
+@dataclass(frozen=True)
+class Target:
+    """What cells run on."""
+
+    python: str     # an interpreter that has the framework
+    framework: str  # "paddle@3.3.1"
+    blocks: str     # module of framework/ (scenarios.py)
+
+
 class _Silent(Exception):
     """No answer: the process died or passed the deadline."""
 
 
 class _Worker:
-    def __init__(self, python, framework):
+    def __init__(self, target):
+        python, framework = target.python, target.framework
         script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "framework", "worker.py")
-        command = [python, script, framework.split("@")[0]]
+        command = [python, script, f"{framework.split('@')[0]}_rank", target.blocks]
         try:
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                              stderr=subprocess.PIPE, start_new_session=True)
@@ -79,7 +90,7 @@ class _Worker:
         self._process.wait()
 
 
-def run_cells(python, framework, cells, jobs, take):
+def run_cells(target, cells, jobs, take):
     """Runs each cell on `jobs` worker processes. take(index, run) is called in a worker's thread for each; run(fresh)
     gives the cell's row. A worker that dies is replaced, and the cell's row says so (UNRESOLVED). Errors:
     SetupError; what `take` raises."""
@@ -98,14 +109,14 @@ def run_cells(python, framework, cells, jobs, take):
                 except queue.Empty:
                     return
                 if worker is None:
-                    worker = _Worker(python, framework)
+                    worker = _Worker(target)
                     workers.append(worker)
 
                 def run(fresh):
                     nonlocal worker
                     try:
                         if worker is None:
-                            worker = _Worker(python, framework)
+                            worker = _Worker(target)
                             workers.append(worker)
                         return worker.run(cells[index], fresh)
                     except _Silent as silent:

@@ -12,22 +12,20 @@ sys.path.insert(0, os.path.join(ROOT, "tools", "parity"))
 import numpy as np  # noqa: E402
 
 from cells import with_defaults  # noqa: E402
-from framework import hub as hub_module, rank_pool  # noqa: E402
+from framework import hub as hub_module, rank_pool, values  # noqa: E402
 from framework.channel import PeerLost  # noqa: E402
 from framework.hub import Hub  # noqa: E402
-from framework.reference import reference  # noqa: E402
-from framework.values import shard  # noqa: E402
+from framework import qlora_model, stack_model  # noqa: E402
 
 
 def right_report(cell, stage, tp):
     """What a rank without any bug gives."""
-    loss, grads = reference(cell)
+    loss, grads = stack_model.reference(cell)
     blocks_a_stage = cell["blocks"] // cell["pp"]
     mine = {}
-    for name, grad in grads.items():
-        block = 0 if name == "embed" else int(name[3:].split(".")[0])
-        if block // blocks_a_stage == stage:
-            mine[name] = shard(name, grad, tp, cell["tp"]).astype(np.float32)
+    for parameter in stack_model.parameters(cell):
+        if parameter.block // blocks_a_stage == stage:
+            mine[parameter.name] = parameter.part(grads[parameter.name], tp, cell["tp"]).astype(np.float32)
     return {"loss": loss if stage == cell["pp"] - 1 else 0.0, "freed": 0, "grads": mine}
 
 
@@ -51,7 +49,7 @@ class HubTest(unittest.TestCase):
         self.cell = with_defaults({"tp": 2, "pp": 2, "acc": 1})
 
     def run_cell(self, body, cell=None):
-        return Hub(catching(body)).run(cell or self.cell)
+        return Hub(stack_model, catching(body)).run(cell or self.cell)
 
     def test_right_numbers_pass(self):
         for given in ({"tp": 2, "pp": 2}, {"tp": 4, "pp": 1, "tail": "gather"}, {"tp": 1, "pp": 4, "residual": 1},
@@ -179,7 +177,7 @@ class HubTest(unittest.TestCase):
             channel.enter(f"forward {len(ran)}")
             return own_error(channel)
 
-        hub = Hub(catching(body))
+        hub = Hub(stack_model, catching(body))
         cells = [with_defaults({"tp": 1, "pp": 1, "acc": acc}) for acc in (1, 2)]
         self.assertEqual([hub.run(cell)["where"] for cell in cells],
                          ["stage0.tp0:forward 1", "stage0.tp0:forward 2"])
@@ -195,38 +193,46 @@ class HubTest(unittest.TestCase):
             channel.enter(f"forward {len(ran)}")
             return own_error(channel)
 
-        hub = Hub(catching(body))
+        hub = Hub(stack_model, catching(body))
         self.assertEqual([hub.run(with_defaults({"tp": 1, "pp": 1}))["where"][-1] for _ in range(5)],
                          ["1", "2", "1", "2", "1"])
 
 
 class ReferenceTest(unittest.TestCase):
-    """Its gradients against differences of its own loss."""
+    """Gradients that were written by hand, against differences of the loss beside them."""
 
-    def test_gradients_are_the_slope_of_the_loss(self):
-        from framework import reference as module
+    def check(self, model, cell):
+        original = values.make_values
+        self.addCleanup(setattr, values, "make_values", original)
+        self.addCleanup(setattr, model, "make_values", original)
+        _, grads = model.reference(cell)
+        self.assertEqual({name for name in grads}, {p.name for p in model.parameters(cell) if p.trainable})
+        for parameter in model.parameters(cell):
+            if not parameter.trainable:
+                continue
+            element = (0, parameter.shape[1] - 1)
+            losses = []
+            for step in (1e-3, -1e-3):
+                def shifted(kind, number, term, shape, parameter=parameter, element=element, step=step):
+                    found = original(kind, number, term, shape).astype(np.float64)
+                    if (kind, number, term) == (parameter.kind, parameter.block, parameter.term):
+                        found[element] += step
+                    return found
 
-        cell = with_defaults({"acc": 2, "fan_out": 2, "residual": 1, "hidden": 4, "tokens": 2})
-        _, grads = reference(cell)
-        original = module.make_values
-        self.addCleanup(setattr, module, "make_values", original)
-        kinds = {"embed": (module.EMBEDDING, 0, 0), "col1.1": (module.COLUMN, 1, 1), "row0": (module.ROW, 0, 0)}
-        for name, place in kinds.items():
-            for element in ((0, 0), (3, 2)):
-                losses = []
-                for step in (1e-3, -1e-3):
-                    def shifted(kind, number, term, shape, place=place, element=element, step=step):
-                        values = original(kind, number, term, shape).astype(np.float64)
-                        if (kind, number, term) == place:
-                            values[element] += step
-                        return values
+                values.make_values = model.make_values = shifted
+                model._reference.cache_clear()
+                losses.append(model.reference(cell)[0])
+            values.make_values = model.make_values = original
+            model._reference.cache_clear()
+            self.assertAlmostEqual((losses[0] - losses[1]) / 2e-3, grads[parameter.name][element], places=5)
 
-                    module.make_values = shifted
-                    module._reference.cache_clear()
-                    losses.append(reference(cell)[0])
-                module.make_values = original
-                module._reference.cache_clear()
-                self.assertAlmostEqual((losses[0] - losses[1]) / 2e-3, grads[name][element], places=6)
+    def test_stack(self):
+        self.check(stack_model, with_defaults({"acc": 2, "fan_out": 2, "residual": 1, "hidden": 4, "tokens": 2}))
+        self.check(stack_model, with_defaults({"acc": 1, "tail": "gather", "embed": 0, "hidden": 4, "tokens": 3}))
+
+    def test_qlora(self):
+        self.check(qlora_model, with_defaults({"acc": 2, "hidden": 8, "tokens": 2}))
+        self.check(qlora_model, with_defaults({"acc": 1, "embed": 0, "hidden": 4, "tokens": 3}))
 
 
 if __name__ == "__main__":

@@ -36,8 +36,10 @@ class _Member:
 
 
 class Hub:
-    def __init__(self, run_rank):
-        self._pool = RankPool(run_rank)
+    """`model` says what is right (judge.py), `run_rank` runs one rank (rank_pool.py)."""
+
+    def __init__(self, model, run_rank):
+        self._model, self._pool = model, RankPool(run_rank)
 
     def run(self, cell, fresh=False):
         """What the cell came to (judge.py). `fresh`: in processes that have run nothing else."""
@@ -51,7 +53,7 @@ class Hub:
                 selector.register(member.rank.connection, selectors.EVENT_READ, member)
                 put(member.rank.connection, (cell, member.stage, member.tp_rank))
             self._carry(selector, members)
-        return judge(cell, {place: member.report for place, member in members.items()})
+        return judge(self._model, cell, {place: member.report for place, member in members.items()})
 
     def _carry(self, selector, members):
         running = len(members)

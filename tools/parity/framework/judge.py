@@ -1,9 +1,6 @@
 """What a cell came to, from what its ranks did: the columns of a cells file (docs/schemas.md)."""
 import numpy as np
 
-from .reference import reference
-from .values import shard
-
 LOSS_BOUND = 1e-4  # of max(1, |reference|)
 GRAD_BOUND = 1e-3  # of max |reference| over the rank's own part
 # Deviations this near, relative, are one: rounding decides which is the larger. With one token a micro-batch all shards
@@ -11,12 +8,12 @@ GRAD_BOUND = 1e-3  # of max |reference| over the rank's own part
 TIE = 1e-4
 
 
-def judge(cell, ranks):
-    """`ranks`: {(stage, tp rank): report}. A report holds `error` (kind, phase, message, own: whether it is more than
-    a lost peer) or `loss`, `freed` and `grads` ({name: array or None}, embedding, columns, rows)."""
+def judge(model, cell, ranks):
+    """`model` has parameters and reference (stack_model.py). `ranks`: {(stage, tp rank): report}. A report holds `error` (kind, phase, message, own: whether it is more than
+    a lost peer) or `loss`, `freed` and `grads` ({name: array or None}, in the order of parameters)."""
     in_order = sorted(ranks.items())
     raised = [(place, report["error"]) for place, report in in_order if "error" in report]
-    return _judge_errors(raised) if raised else _judge_numbers(cell, in_order)
+    return _judge_errors(raised) if raised else _judge_numbers(model, cell, in_order)
 
 
 def _judge_errors(raised):
@@ -28,8 +25,9 @@ def _judge_errors(raised):
             "freed": "", "ties": "", "detail": first["message"]}
 
 
-def _judge_numbers(cell, in_order):
-    expected_loss, expected_grads = reference(cell)
+def _judge_numbers(model, cell, in_order):
+    parameters = {parameter.name: parameter for parameter in model.parameters(cell)}
+    expected_loss, expected_grads = model.reference(cell)
     missing, sums, deviations = [], [], {}
     worst, worst_name = 0.0, ""
     for (stage, tp), report in in_order:
@@ -38,7 +36,7 @@ def _judge_numbers(cell, in_order):
             if grad is None:
                 missing.append(place)
                 continue
-            expected = shard(name, expected_grads[name], tp, cell["tp"])
+            expected = parameters[name].part(expected_grads[name], tp, cell["tp"])
             off = float(np.abs(grad - expected).max() / max(np.abs(expected).max(), 1e-12))
             deviations[place] = off
             if off > worst or (np.isnan(off) and not np.isnan(worst)):

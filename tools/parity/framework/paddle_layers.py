@@ -59,36 +59,6 @@ class Gather(PyLayer):
         return paddle.assign(dy[:, ctx.rank * ctx.width : (ctx.rank + 1) * ctx.width])
 
 
-def _mark_not_inplace(ctx, tensor):
-    ctx.mark_not_inplace(tensor)
-    return tensor
-
-
-def _identity_that_returns(give):
-    """The framework's identity operator with another forward: copy and skip it has itself."""
-
-    class Identity(PyLayer):
-        @staticmethod
-        def forward(ctx, tensor, group):
-            ctx.group = group
-            return give(ctx, tensor)
-
-        @staticmethod
-        def backward(ctx, dy):
-            ctx.group.process_group.all_reduce_on_calc_stream(dy, ReduceOp.SUM)
-            return dy
-
-    return Identity
-
-
-VARIANTS = {
-    "view": _identity_that_returns(lambda ctx, tensor: tensor.view(tensor.shape)),
-    "detach": _identity_that_returns(lambda ctx, tensor: tensor.detach()),
-    "reshape": _identity_that_returns(lambda ctx, tensor: tensor.reshape(tensor.shape)),
-    "mark_not_inplace": _identity_that_returns(_mark_not_inplace),
-}
-
-
 def use_cpu():
     """Before anything else, once a process: c_identity has no CPU kernel, a copy takes its place."""
     paddle.set_device("cpu")
@@ -100,18 +70,22 @@ def use_cpu():
     paddle._legacy_C_ops.c_identity = copy
 
 
+def parameter(values):
+    """A trainable parameter with these values."""
+    created = paddle.create_parameter(list(values.shape), "float32")
+    created.set_value(values.copy())
+    return created
+
+
 def column_linear(x, weight, group, identity, path):
-    """Column-parallel linear of x [T, D] with this rank's weight [D, D/tp]."""
+    """Column-parallel linear of x [T, D] with this rank's weight [D, D/tp]. What a skipped identity returns instead of its
+    input is the business of paddle_patches.py."""
     if group.nranks == 1:
         return paddle.matmul(x, weight)
-    skip = identity == "skip"
+    skip = identity != "copy"
     if path == "overlap":
         return mp_layers.InnerOverlapLinear.apply(x, weight, None, False, True, skip, False, group)
-    if identity in VARIANTS:
-        h = VARIANTS[identity].apply(x, group)
-    else:
-        h = mp_ops.c_identity_eager.apply(x, group, skip)
-    return paddle.matmul(h, weight)
+    return paddle.matmul(mp_ops.c_identity_eager.apply(x, group, skip), weight)
 
 
 def row_linear(y, weight, group, identity):

@@ -1,5 +1,6 @@
-"""Candidate fixes of the skipped identity (PaddlePaddle issue 59290), as a few lines that change the framework at run
-time. Each changes what `c_identity_eager` does where its skip flag is on, and nothing else, but for the last."""
+"""What a skipped identity does instead of returning its input: the identity variants of a cell, and the candidate fixes of
+PaddlePaddle issue 59290. Each is a few lines that change the framework at run time; all but the last touch
+`c_identity_eager` only, where its skip flag is on."""
 import contextlib
 
 import paddle
@@ -59,6 +60,13 @@ PATCHES = {
     "scale_in_layer": _scale_first,
     "new_handle_in_pylayer": _new_handles,
 }
+
+
+def patch_of(cell):
+    """The name of the patch that a cell is to run with; None: the framework as released."""
+    if "patch" in cell:
+        return cell["patch"]
+    return None if cell["identity"] in ("copy", "skip") else cell["identity"]
 
 
 @contextlib.contextmanager

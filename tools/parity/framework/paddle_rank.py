@@ -1,4 +1,5 @@
-"""One rank of one cell on PaddlePaddle: the stage's blocks, the 1F1B schedule, the gradients at the end."""
+"""One rank of one cell on PaddlePaddle: the 1F1B schedule, the loss, the gradients at the end. What a block is comes from
+outside (paddle_stack.py)."""
 import logging
 import os
 import warnings
@@ -14,7 +15,7 @@ from paddle.distributed.fleet.recompute import recompute  # noqa: E402
 
 from . import paddle_layers, paddle_patches  # noqa: E402
 from .channel import PeerLost  # noqa: E402
-from .values import COLUMN, DATA, EMBEDDING, ROW, TARGET, make_values, shard  # noqa: E402
+from .values import DATA, TARGET, make_values  # noqa: E402
 
 NAME, VERSION = "paddle", paddle.__version__
 
@@ -34,11 +35,11 @@ def prepare():
     paddle_layers.use_cpu()
 
 
-def run_rank(cell, stage, tp_rank, channel):
-    """This rank's report (judge.py). A cell's `patch`, if it has one, is a candidate fix (paddle_patches.py)."""
+def run_rank(scenario, cell, stage, tp_rank, channel):
+    """This rank's report (judge.py). `scenario` has Blocks and their model."""
     paddle.set_grad_enabled(True)  # an error inside a custom function may have left it off
-    step = _Step(cell, stage, tp_rank, channel)
-    with paddle_patches.patched(cell.get("patch")):
+    step = _Step(scenario, cell, stage, tp_rank, channel)
+    with paddle_patches.patched(paddle_patches.patch_of(cell)):
         try:
             step.run()
             return step.report()
@@ -64,62 +65,37 @@ def _message(text):
 
 
 class _Step:
-    def __init__(self, cell, stage, tp_rank, channel):
+    def __init__(self, scenario, cell, stage, tp_rank, channel):
         self._cell, self._stage, self._channel = cell, stage, channel
         self._last = stage == cell["pp"] - 1
-        self._group = paddle_layers.Group(tp_rank, cell["tp"], channel)
-        self._parameters = {}
         self._inputs, self._outputs = [], []
         self._loss, self._freed = 0.0, 0
+        weights = {parameter.name: parameter for parameter in scenario.model.parameters(cell)}
+
+        def part(name):
+            return weights[name].part(weights[name].whole(), tp_rank, cell["tp"])
+
         blocks_a_stage = cell["blocks"] // cell["pp"]
-        self._blocks = range(stage * blocks_a_stage, (stage + 1) * blocks_a_stage)
-        self._make_parameters()
-
-    def _make_parameters(self):
-        cell = self._cell
-        if cell["embed"] and self._stage == 0:
-            self._add_parameter("embed", EMBEDDING, 0, 0)
-        for b in self._blocks:
-            for j in range(cell["fan_out"]):
-                self._add_parameter(f"col{b}.{j}", COLUMN, b, j)
-        if cell["tail"] == "row":
-            for b in self._blocks:
-                self._add_parameter(f"row{b}", ROW, b, 0)
-
-    def _add_parameter(self, name, kind, block, term):
-        hidden = self._cell["hidden"]
-        value = shard(name, make_values(kind, block, term, (hidden, hidden)), self._group.rank, self._cell["tp"])
-        parameter = paddle.create_parameter(list(value.shape), "float32")
-        parameter.set_value(value.copy())
-        self._parameters[name] = parameter
+        self._numbers = range(stage * blocks_a_stage, (stage + 1) * blocks_a_stage)
+        self._parameters = {}
+        if cell["embed"] and stage == 0:
+            self._parameters["embed"] = paddle_layers.parameter(part("embed"))
+        group = paddle_layers.Group(tp_rank, cell["tp"], channel)
+        self._blocks = scenario.Blocks(cell, group, self._numbers, part)
+        self._parameters |= self._blocks.parameters
 
     def _constant(self, kind, micro_batch):
         return paddle.to_tensor(make_values(kind, micro_batch, 0, (self._cell["tokens"], self._cell["hidden"])))
-
-    def _block(self, b, x):
-        cell, group = self._cell, self._group
-        h = paddle.scale(x, 1.0) if cell["first_op"] == "scale" else x
-        y = None
-        for j in range(cell["fan_out"]):
-            term = paddle_layers.column_linear(h, self._parameters[f"col{b}.{j}"], group, cell["identity"],
-                                               cell["path"])
-            y = term if y is None else y + term
-            del term  # a name that keeps an object alive is no part of the model
-        if cell["tail"] == "row":
-            y = paddle_layers.row_linear(y, self._parameters[f"row{b}"], group, cell["identity"])
-        else:
-            y = paddle_layers.gather(y, group)
-        return y + x if cell["residual"] else y
 
     def _layers(self, x):
         if "embed" in self._parameters:
             x = paddle.matmul(x, self._parameters["embed"])
         kind = self._cell["recompute"]
-        for b in self._blocks:
+        for b in self._numbers:
             if kind == "none":
-                x = self._block(b, x)
+                x = self._blocks.run(b, x)
             else:
-                x = recompute(lambda inner, b=b: self._block(b, inner), x, use_reentrant=kind == "reentrant",
+                x = recompute(lambda inner, b=b: self._blocks.run(b, inner), x, use_reentrant=kind == "reentrant",
                               preserve_rng_state=False)
         return x
 

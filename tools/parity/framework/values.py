@@ -1,5 +1,6 @@
 """Weights, data and targets: the formula of tests/data/README.md, the same numbers as the engine's."""
 import functools
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,13 +22,25 @@ def make_values(kind, number, term, shape):
     return values
 
 
-def shard(name, whole, tp_rank, tp):
-    """The part of a parameter (or of its gradient) that a tensor rank holds: columns of `col...`, rows of
-    `row...`, all of `embed`."""
-    width = whole.shape[0] // tp
-    mine = slice(tp_rank * width, (tp_rank + 1) * width)
-    if name.startswith("col"):
-        return whole[:, mine]
-    if name.startswith("row"):
-        return whole[mine, :]
-    return whole
+@dataclass(frozen=True)
+class Parameter:
+    """A weight of the whole model; `split`: "columns" or "rows" where a tensor rank holds a part of it, else ""."""
+
+    name: str
+    kind: int
+    shape: tuple
+    block: int = 0
+    term: int = 0
+    split: str = ""
+    trainable: bool = True
+
+    def whole(self):
+        return make_values(self.kind, self.block, self.term, self.shape)
+
+    def part(self, whole, tp_rank, tp):
+        """What a tensor rank holds of the weight, or of its gradient."""
+        if not self.split:
+            return whole
+        width = whole.shape[self.split == "columns"] // tp
+        mine = slice(tp_rank * width, (tp_rank + 1) * width)
+        return whole[:, mine] if self.split == "columns" else whole[mine, :]

@@ -1,9 +1,22 @@
-"""The step on one rank in float64, written out by hand: what a right answer is. Independent of the engine's."""
+"""The model of most scenarios (repro/stack_model.hpp): its weights, and its step on one rank in float64, written out by
+hand: what a right answer is. Independent of the engine's."""
 import functools
 
 import numpy as np
 
-from .values import COLUMN, DATA, EMBEDDING, ROW, TARGET, make_values
+from .values import COLUMN, DATA, EMBEDDING, ROW, TARGET, Parameter, make_values
+
+
+def parameters(cell):
+    """In the order in which they are reported: embedding, columns, rows."""
+    square = (cell["hidden"], cell["hidden"])
+    blocks = range(cell["blocks"])
+    found = [Parameter("embed", EMBEDDING, square)] if cell["embed"] else []
+    found += [Parameter(f"col{b}.{j}", COLUMN, square, b, j, "columns") for b in blocks for j in range(cell["fan_out"])]
+    if cell["tail"] == "row":
+        found += [Parameter(f"row{b}", ROW, square, b, 0, "rows") for b in blocks]
+    return found
+
 
 SHAPE_KEYS = ("acc", "blocks", "fan_out", "hidden", "tokens", "tail", "residual", "embed")
 
