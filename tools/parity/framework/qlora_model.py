@@ -1,4 +1,4 @@
-"""A quantised LoRA column layer a block (repro/skip_identity_qlora.cpp): y = x W + (x A) B with W frozen. Its weights, and
+"""A quantised LoRA column layer a block (repro/qlora_model.hpp): y = x W + (x A) B with W frozen. Its weights, and
 its step on one rank in float64, written out by hand."""
 import functools
 
