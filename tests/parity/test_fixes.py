@@ -6,6 +6,8 @@ from parity_support import cell, row
 
 import fixes
 from fixes import effect, mode_of, try_fixes
+from scenarios import SCENARIOS
+from workers import Target
 
 
 class EffectTest(unittest.TestCase):
@@ -32,7 +34,7 @@ class TryFixesTest(unittest.TestCase):
         """A framework in which skip fails at fan-out 2, everything fails at fan-out 3, and a view clears."""
         ran = []
 
-        def framework(python, name, cells, jobs, take):
+        def framework(target, cells, jobs, take):
             for index, each in enumerate(cells):
                 ran.append(each)
                 skip_fails = each["fan_out"] == 2 and each["identity"] == "skip" and each.get("patch") != "view"
@@ -41,7 +43,7 @@ class TryFixesTest(unittest.TestCase):
 
         cells = [cell(fan_out=fan_out) for fan_out in (1, 2, 3)] + [cell(tp=1), cell(path="overlap")]
         with mock.patch.object(fixes, "run_cells", framework):
-            table = try_fixes("python", "paddle@3.3.1", cells, 1)
+            table = try_fixes(SCENARIOS["skip_identity_leaf"], Target("python", "paddle@3.3.1", "blocks"), cells, 1)
         self.assertEqual((table.passing, table.not_by_skip, dict(table.modes)), (1, 1, {"WRONG_GRAD": 1}))
         self.assertEqual(table.effects["view", "WRONG_GRAD"], {"clears": 1})
         self.assertEqual(table.effects["copy", "WRONG_GRAD"], {"no effect": 1})

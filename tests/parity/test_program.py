@@ -20,7 +20,7 @@ class ProgramTest(unittest.TestCase):
         self.log = os.path.join(self.folder, "log")
         self.cells = os.path.join(self.folder, "cells.csv")
         with open(self.cells, "w", encoding="utf-8") as file:
-            file.write("tp,fan_out\n1,1\n2,1\n4,3\n8,1\n")
+            file.write("tp,fan_out\n2,1\n1,1\n4,3\n8,1\n")
 
     def run_tool(self, *flags, **environment):
         command = [sys.executable, TOOL, "--culprit", ENGINE, "--python", f"paddle@3.3.1={FRAMEWORK}", "--jobs", "2", *flags]
@@ -93,7 +93,12 @@ class ProgramTest(unittest.TestCase):
                              (("--versions", "paddle@2.6.2", "paddle@2.6.2", "--engine"), "two different releases"),
                              (("--engine",), "--engine goes with --versions"),
                              (("--python", "python3"), "unknown framework 'python3'"),
-                             (("--sampel", "3"), "--sampel")):
+                             (("--sampel", "3"), "--sampel"),
+                             (("--scenario", "skip_identity_qlroa"), "did you mean skip_identity_qlora?"),
+                             (("--scenario", "skip_identity_qlora", "--cells", self.cells), "cell 2: skip_identity_qlora needs tp 2"),
+                             (("--scenario", "skip_identity_qlora", "--framework", "paddle@2.6.2"), "3.3.1 only"),
+                             (("--fixes", "--record", "x.csv"), "does not go with"),
+                             (("--fixes", "--versions", "paddle@2.6.2", "paddle@3.3.1"), "does not go with")):
             with self.subTest(flags):
                 done = self.run_tool(*flags)
                 self.assertEqual(done.returncode, 2, done.stdout + done.stderr)

@@ -3,12 +3,15 @@ import random
 import unittest
 from collections import Counter
 
-from parity_support import RECORDED
+from parity_support import RECORDED, cell as parity_cell
 
 from cells import AXES, CHOICE, SWITCH, key, why_impossible
 from results import read_cells
 from sample import TOP_UP_SHARE, draw, stratified
+from scenarios import SCENARIOS
 from sweep import sweep
+
+LEAF = SCENARIOS["skip_identity_leaf"]
 
 
 def classify(cells):
@@ -65,7 +68,7 @@ class SweepTest(unittest.TestCase):
 class StratifiedTest(unittest.TestCase):
     def test_rare_classes_are_topped_up(self):
         count = 400
-        cells = stratified(count, 5, classify)
+        cells = stratified(LEAF, count, 5, classify)
         self.assertEqual(len(cells), count)
         self.assertEqual(len({key(cell) for cell in cells}), count)
         counts = Counter(classify(cells))
@@ -73,8 +76,8 @@ class StratifiedTest(unittest.TestCase):
         self.assertGreaterEqual(min(counts.values()), TOP_UP_SHARE * count)
 
     def test_a_seed_gives_the_same_sample(self):
-        self.assertEqual(stratified(50, 1, classify), stratified(50, 1, classify))
-        self.assertNotEqual(stratified(50, 1, classify), stratified(50, 2, classify))
+        self.assertEqual(stratified(LEAF, 50, 1, classify), stratified(LEAF, 50, 1, classify))
+        self.assertNotEqual(stratified(LEAF, 50, 1, classify), stratified(LEAF, 50, 2, classify))
 
     def test_a_class_that_hardly_occurs_does_not_stop_it(self):
         met = []
@@ -86,9 +89,17 @@ class StratifiedTest(unittest.TestCase):
                 met.append(cells[0])
             return its_classes
 
-        cells = stratified(40, 1, once)
+        cells = stratified(LEAF, 40, 1, once)
         self.assertEqual(len(cells), 40)
         self.assertIn(key(met[0]), {key(cell) for cell in cells})
+
+    def test_a_scenario_gets_cells_of_its_own_axes_only(self):
+        qlora = SCENARIOS["skip_identity_qlora"]
+        for cell in stratified(qlora, 100, 1, classify):
+            self.assertEqual(qlora.why_impossible(cell), "")
+            self.assertGreaterEqual(cell["tp"], 2)
+            self.assertEqual((cell["fan_out"], cell["residual"], cell["path"]), (1, 0, "identity"))
+        self.assertIn("has no fan_out; leave it at 1", qlora.why_impossible(parity_cell(fan_out=2)))
 
 
 if __name__ == "__main__":
