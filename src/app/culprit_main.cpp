@@ -1,6 +1,7 @@
 // The command-line program `culprit`.
 #include <fmt/format.h>
 #include <unistd.h>
+#include <fmt/ranges.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -9,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <mutex>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -29,37 +31,40 @@ namespace {
 
 struct CellsCommand {
   std::string in, out;
+  std::string scenario = "skip_identity_leaf";
+  std::optional<std::string> framework;
   std::size_t jobs = std::max(1U, std::thread::hardware_concurrency());
 
   void add_to(CLI::App& app) {
-    CLI::App* sub = app.add_subcommand(
-        "cells", "run a CSV file of cells in this process, write what each came to");
-    sub->add_option("input", in, "cells to run: a header of toggle columns, one cell a line")
-        ->required()
-        ->type_name("IN.csv");
-    sub->add_option("--out", out, "where to write the toggles and results")
-        ->required()
-        ->type_name("OUT.csv");
-    sub->add_option("--jobs", jobs, "cells at a time")
-        ->check(CLI::Range(1, 256))
+    CLI::App* sub = app.add_subcommand("cells", "run a CSV file of cells in this process, write what each came to");
+    sub->add_option("input", in, "cells to run: a header of toggle columns, one cell a line")->required()->type_name("IN.csv");
+    sub->add_option("--out", out, "where to write the toggles and results")->required()->type_name("OUT.csv");
+    sub->add_option("--scenario", scenario, "whose model the cells are of; its own toggles keep their defaults")
         ->capture_default_str();
+    sub->add_option("--framework", framework,
+                    fmt::format("whose rules the engine follows where the file has no such column (default {})",
+                                Cell{}.framework))
+        ->type_name(fmt::format("{}", fmt::join(field("framework").values, "|")));
+    sub->add_option("--jobs", jobs, "cells at a time")->check(CLI::Range(1, 256))->capture_default_str();
   }
   int run() const {
+    const Model& model = scenario_named(scenario).model;
+    // Refused here: not as a fault of the file.
+    if (Cell cell; framework) field("framework").set(cell, *framework);
     if (!std::filesystem::is_regular_file(in))
-      throw UsageError(
-          fmt::format("{}: is not there or no regular file, expected a CSV file of cells", in));
+      throw UsageError(fmt::format("{}: is not there or no regular file, expected a CSV file of cells", in));
     std::ifstream input(in);
     if (!input) throw UsageError(fmt::format("{}: can't be read", in));
     CellsFile file;
     try {
-      file = read_cells(input);
+      file = read_cells(input, framework);
     } catch (const UsageError& error) {
       throw UsageError(fmt::format("{}: {}", in, error.what()));
     }
     WholeFile output(out);
     ProgressBar bar(STDERR_FILENO, file.cells.size(), "cells");
     std::mutex drawing;
-    const auto outcomes = run_cells(scenario_named("skip_identity_leaf").model, file.cells, jobs,
+    const auto outcomes = run_cells(model, file.cells, jobs,
                                     [&](std::size_t done) {
                                       const std::lock_guard lock(drawing);
                                       bar.update(done);

@@ -19,6 +19,10 @@ Tensor EngineOps::column_linear(const Tensor& x, const std::string& weight) {
   return column_parallel_linear(context_, group_, policy, x, parameter(weight));
 }
 
+Tensor EngineOps::frozen_column_linear(const Tensor& x, const std::string& weight) {
+  return frozen_column_parallel_linear(context_, group_, cell_.identity, x, parameter(weight));
+}
+
 Tensor EngineOps::row_linear(const Tensor& x, const std::string& weight) {
   return row_parallel_linear(context_, group_, /*skip_backward_copy=*/skip(), x, parameter(weight));
 }

@@ -33,6 +33,8 @@ class EngineOps {
   Tensor identity(const Tensor& x);
   // x [T, I] times the named weight's columns -> [T, O/tp].
   Tensor column_linear(const Tensor& x, const std::string& weight);
+  // The same with a weight that takes no gradient, by the identity operator on every path (rule 19).
+  Tensor frozen_column_linear(const Tensor& x, const std::string& weight);
   // x [T, I/tp] times the named weight's rows, summed over the group -> [T, O].
   Tensor row_linear(const Tensor& x, const std::string& weight);
   // x [T, O/tp] -> [T, O]; x itself at tp 1.

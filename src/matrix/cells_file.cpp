@@ -66,7 +66,7 @@ std::vector<const Field*> read_header(const std::vector<std::string>& names) {
         names.begin() + static_cast<std::ptrdiff_t>(i))
       throw UsageError(fmt::format("line 1: column '{}' stands twice", name));
     const auto row = std::find_if(fields().begin(), fields().end(),
-                                  [&](const Field& f) { return f.csv_column && f.name == name; });
+                                  [&](const Field& f) { return f.name == name; });
     if (row != fields().end()) {
       columns.push_back(&*row);
     } else if (std::find(kResultColumns.begin(), kResultColumns.end(), name) !=
@@ -74,11 +74,9 @@ std::vector<const Field*> read_header(const std::vector<std::string>& names) {
       columns.push_back(nullptr);
     } else {
       std::vector<std::string> known;
-      for (const Field& f : fields())
-        if (f.csv_column) known.push_back(f.name);
-      throw UsageError(
-          fmt::format("line 1: unknown column '{}', known are {} and the result columns {}", name,
-                      fmt::join(known, ", "), fmt::join(kResultColumns, ", ")));
+      for (const Field& f : fields()) known.push_back(f.name);
+      throw UsageError(fmt::format("line 1: unknown column '{}', known are {} and the result columns {}", name,
+                                   fmt::join(known, ", "), fmt::join(kResultColumns, ", ")));
     }
   }
   return columns;
@@ -86,7 +84,9 @@ std::vector<const Field*> read_header(const std::vector<std::string>& names) {
 
 }  // namespace
 
-CellsFile read_cells(std::istream& in) {
+CellsFile read_cells(std::istream& in, const std::optional<std::string>& framework) {
+  Cell defaults;
+  if (framework) field("framework").set(defaults, *framework);
   CellsFile file;
   std::string line;
   int number = 0;
@@ -97,18 +97,19 @@ CellsFile read_cells(std::istream& in) {
   const auto columns = read_header(split_line(line, number));
   for (const Field* column : columns)
     if (column) file.columns.push_back(column->name);
-  if (file.columns.empty())
-    throw UsageError("line 1: no toggle column; expected such as tp,pp,acc,recompute");
-  const bool has_blocks =
-      std::find(file.columns.begin(), file.columns.end(), "blocks") != file.columns.end();
+  if (file.columns.empty()) throw UsageError("line 1: no toggle column; expected such as tp,pp,acc,recompute");
+  const auto named = std::find(file.columns.begin(), file.columns.end(), "framework");
+  if (framework && named != file.columns.end())
+    throw UsageError(fmt::format("line 1: the column framework and --framework {} are both given; leave one out",
+                                 *framework));
+  const bool has_blocks = std::find(file.columns.begin(), file.columns.end(), "blocks") != file.columns.end();
 
   while (next_line(in, line, number)) {
     if (line.empty()) continue;
     const auto values = split_line(line, number);
     if (values.size() != columns.size())
-      throw UsageError(fmt::format("line {}: got {} values, expected {}", number, values.size(),
-                                   columns.size()));
-    Cell cell;
+      throw UsageError(fmt::format("line {}: got {} values, expected {}", number, values.size(), columns.size()));
+    Cell cell = defaults;
     std::vector<std::string> toggles;
     try {
       for (std::size_t i = 0; i < columns.size(); ++i) {

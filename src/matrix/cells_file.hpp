@@ -2,6 +2,7 @@
 #pragma once
 
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,9 +19,10 @@ struct CellsFile {
 };
 
 // Reads a header of toggle columns in any order (result columns are ignored) and one cell a line. A missing
-// column takes its default. Errors: UsageError with the line: an unknown or repeated column, an unknown
-// value, a wrong number of values, an impossible combination, no header.
-CellsFile read_cells(std::istream& in);
+// column takes its default; that of `framework` can be given. Errors: UsageError with the line: an unknown or
+// repeated column, an unknown value, a wrong number of values, an impossible combination, no header, a framework
+// both given and a column.
+CellsFile read_cells(std::istream& in, const std::optional<std::string>& framework = std::nullopt);
 
 // The header and rows as read, with the result columns outcome, kind, where, loss, worst, checksum, freed.
 void write_cells(std::ostream& out, const CellsFile& file, const std::vector<Outcome>& outcomes);

@@ -36,4 +36,9 @@ Tensor all_gather_region(Context& context, const TensorParallelGroup& group, con
 Tensor overlap_linear(Context& context, const TensorParallelGroup& group, bool skip_copy, const Tensor& x,
                       const Tensor& w);
 
+// x [T, I], w [I, O] -> [T, O], a linear whose weight takes no gradient (quantised, rule 20): saves both through the
+// context; backward gives dx only if the *saved* x needs a gradient, else none. alias: fresh. Errors: SAVE_NONE as
+// above.
+Tensor frozen_linear(Context& context, const Tensor& x, const Tensor& w);
+
 }  // namespace culprit
