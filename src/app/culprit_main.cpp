@@ -1,7 +1,7 @@
 // The command-line program `culprit`.
 #include <fmt/format.h>
-#include <unistd.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -36,23 +36,34 @@ struct CellsCommand {
   std::size_t jobs = std::max(1U, std::thread::hardware_concurrency());
 
   void add_to(CLI::App& app) {
-    CLI::App* sub = app.add_subcommand("cells", "run a CSV file of cells in this process, write what each came to");
-    sub->add_option("input", in, "cells to run: a header of toggle columns, one cell a line")->required()->type_name("IN.csv");
-    sub->add_option("--out", out, "where to write the toggles and results")->required()->type_name("OUT.csv");
-    sub->add_option("--scenario", scenario, "whose model the cells are of; its own toggles keep their defaults")
+    CLI::App* sub = app.add_subcommand(
+        "cells", "run a CSV file of cells in this process, write what each came to");
+    sub->add_option("input", in, "cells to run: a header of toggle columns, one cell a line")
+        ->required()
+        ->type_name("IN.csv");
+    sub->add_option("--out", out, "where to write the toggles and results")
+        ->required()
+        ->type_name("OUT.csv");
+    sub->add_option("--scenario", scenario,
+                    "whose model the cells are of; its own toggles keep their defaults")
         ->capture_default_str();
-    sub->add_option("--framework", framework,
-                    fmt::format("whose rules the engine follows where the file has no such column (default {})",
-                                Cell{}.framework))
+    sub->add_option(
+           "--framework", framework,
+           fmt::format(
+               "whose rules the engine follows where the file has no such column (default {})",
+               Cell{}.framework))
         ->type_name(fmt::format("{}", fmt::join(field("framework").values, "|")));
-    sub->add_option("--jobs", jobs, "cells at a time")->check(CLI::Range(1, 256))->capture_default_str();
+    sub->add_option("--jobs", jobs, "cells at a time")
+        ->check(CLI::Range(1, 256))
+        ->capture_default_str();
   }
   int run() const {
     const Model& model = scenario_named(scenario).model;
     // Refused here: not as a fault of the file.
     if (Cell cell; framework) field("framework").set(cell, *framework);
     if (!std::filesystem::is_regular_file(in))
-      throw UsageError(fmt::format("{}: is not there or no regular file, expected a CSV file of cells", in));
+      throw UsageError(
+          fmt::format("{}: is not there or no regular file, expected a CSV file of cells", in));
     std::ifstream input(in);
     if (!input) throw UsageError(fmt::format("{}: can't be read", in));
     CellsFile file;
@@ -64,11 +75,10 @@ struct CellsCommand {
     WholeFile output(out);
     ProgressBar bar(STDERR_FILENO, file.cells.size(), "cells");
     std::mutex drawing;
-    const auto outcomes = run_cells(model, file.cells, jobs,
-                                    [&](std::size_t done) {
-                                      const std::lock_guard lock(drawing);
-                                      bar.update(done);
-                                    });
+    const auto outcomes = run_cells(model, file.cells, jobs, [&](std::size_t done) {
+      const std::lock_guard lock(drawing);
+      bar.update(done);
+    });
     bar.clear();
     write_cells(output.out(), file, outcomes);
     output.commit();

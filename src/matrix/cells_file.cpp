@@ -75,8 +75,9 @@ std::vector<const Field*> read_header(const std::vector<std::string>& names) {
     } else {
       std::vector<std::string> known;
       for (const Field& f : fields()) known.push_back(f.name);
-      throw UsageError(fmt::format("line 1: unknown column '{}', known are {} and the result columns {}", name,
-                                   fmt::join(known, ", "), fmt::join(kResultColumns, ", ")));
+      throw UsageError(
+          fmt::format("line 1: unknown column '{}', known are {} and the result columns {}", name,
+                      fmt::join(known, ", "), fmt::join(kResultColumns, ", ")));
     }
   }
   return columns;
@@ -97,18 +98,22 @@ CellsFile read_cells(std::istream& in, const std::optional<std::string>& framewo
   const auto columns = read_header(split_line(line, number));
   for (const Field* column : columns)
     if (column) file.columns.push_back(column->name);
-  if (file.columns.empty()) throw UsageError("line 1: no toggle column; expected such as tp,pp,acc,recompute");
+  if (file.columns.empty())
+    throw UsageError("line 1: no toggle column; expected such as tp,pp,acc,recompute");
   const auto named = std::find(file.columns.begin(), file.columns.end(), "framework");
   if (framework && named != file.columns.end())
-    throw UsageError(fmt::format("line 1: the column framework and --framework {} are both given; leave one out",
-                                 *framework));
-  const bool has_blocks = std::find(file.columns.begin(), file.columns.end(), "blocks") != file.columns.end();
+    throw UsageError(
+        fmt::format("line 1: the column framework and --framework {} are both given; leave one out",
+                    *framework));
+  const bool has_blocks =
+      std::find(file.columns.begin(), file.columns.end(), "blocks") != file.columns.end();
 
   while (next_line(in, line, number)) {
     if (line.empty()) continue;
     const auto values = split_line(line, number);
     if (values.size() != columns.size())
-      throw UsageError(fmt::format("line {}: got {} values, expected {}", number, values.size(), columns.size()));
+      throw UsageError(fmt::format("line {}: got {} values, expected {}", number, values.size(),
+                                   columns.size()));
     Cell cell = defaults;
     std::vector<std::string> toggles;
     try {

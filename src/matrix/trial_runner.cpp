@@ -14,7 +14,8 @@
 namespace culprit {
 namespace {
 
-// The outcome of an ended program. Errors: SetupError; UsageError when the program refuses its cell.
+// The outcome of an ended program. Errors: SetupError; UsageError when the program refuses its
+// cell.
 Outcome outcome_of(const ProcessResult& result, const std::vector<std::string>& command) {
   const auto failed = [&](const std::string& why) {
     return SetupError(fmt::format("{}: {}; repeat it by hand: {}\n{}", command[0], why,
@@ -25,7 +26,8 @@ Outcome outcome_of(const ProcessResult& result, const std::vector<std::string>& 
       if (result.value == kExitUsage) {
         std::string why = result.err.text();
         while (why.ends_with('\n')) why.pop_back();
-        throw UsageError(fmt::format("a cell can't be run: {} (repeat it by hand: {})", why, fmt::join(command, " ")));
+        throw UsageError(fmt::format("a cell can't be run: {} (repeat it by hand: {})", why,
+                                     fmt::join(command, " ")));
       }
       if (!outcome_of_exit(result.value))
         throw failed(fmt::format("ended with exit status {}", result.value));
