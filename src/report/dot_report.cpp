@@ -43,7 +43,7 @@ std::string slice_dot(const GraphSlice& slice, const std::string& id, const std:
     text +=
         fmt::format("    {}_e{} [shape=box, label={}{}];\n", id, r,
                     quoted(event.name + (event.node >= 0 ? fmt::format("\nn{}", event.node) : "") +
-                           (row.raised.empty() ? "" : "\n" + row.raised)),
+                           (row.error_kind.empty() ? "" : "\n" + row.error_kind)),
                     row.is_defect ? ", penwidth=3" : "");
     for (const TraceTensor& tensor : event.inputs)
       if (tensor.object >= 0)

@@ -183,6 +183,51 @@ std::vector<int> lanes_of(const std::vector<GraphRow>& rows) {
   return order;
 }
 
+// Where a rank ended.
+struct End {
+  std::size_t operation = 0;
+  GraphRow::Raised how = GraphRow::Raised::kNot;
+};
+
+// The operation whose node was to run next when the backward ended: the first input of a node that
+// has run which has not run itself, the latest such node first.
+std::optional<std::size_t> next_in_backward(const RankTrace& rank,
+                                            const std::vector<const TraceEvent*>& operations) {
+  std::set<int> has_run;
+  for (const TraceEvent& event : rank.events)
+    if (event.kind == Kind::kNodeBackward) has_run.insert(event.node);
+  const auto made_by = [&](int node) {
+    return std::find_if(operations.rbegin(), operations.rend(),
+                        [&](const TraceEvent* event) { return event->node == node; });
+  };
+  for (auto event = rank.events.rbegin(); event != rank.events.rend(); ++event) {
+    if (event->kind != Kind::kNodeBackward) continue;
+    const auto made = made_by(event->node);
+    if (made == operations.rend()) continue;
+    for (const int node : (*made)->input_nodes) {
+      if (node < 0 || has_run.contains(node)) continue;
+      const auto next = made_by(node);
+      if (next != operations.rend()) return static_cast<std::size_t>(operations.rend() - next) - 1;
+    }
+  }
+  return std::nullopt;
+}
+
+End end_of(const RankTrace& rank, const std::vector<const TraceEvent*>& operations) {
+  const std::size_t last = operations.size() - 1;
+  if (rank.error_kind.empty() || rank.error_kind == "PEER_LOST")
+    return {last, GraphRow::Raised::kNot};
+  const auto before =
+      std::find_if(rank.events.rbegin(), rank.events.rend(),
+                   [](const TraceEvent& event) { return event.kind != Kind::kRaised; });
+  if (before != rank.events.rend() && is_operation(*before))
+    return {last, GraphRow::Raised::kInCall};
+  if (before != rank.events.rend() && before->kind != Kind::kReceive && before->pass == "backward")
+    if (const auto next = next_in_backward(rank, operations))
+      return {*next, GraphRow::Raised::kInBackward};
+  return {last, GraphRow::Raised::kAfter};
+}
+
 GraphSlice make_slice(const RankTrace& rank, const std::vector<const TraceEvent*>& operations,
                       std::size_t defect, const Pairing& pairing) {
   GraphSlice slice{.stage = rank.stage, .tp_rank = rank.tp_rank, .rows = {}, .storages = {}};
@@ -193,8 +238,11 @@ GraphSlice make_slice(const RankTrace& rank, const std::vector<const TraceEvent*
     row.skipped = i - next;
     next = i + 1;
     row.is_defect = i == defect;
-    if (i + 1 == operations.size())
-      row.raised = rank.error_kind == "PEER_LOST" ? "" : rank.error_kind;
+    if (const End end = end_of(rank, operations);
+        end.how != GraphRow::Raised::kNot && i == end.operation) {
+      row.raised = end.how;
+      row.error_kind = rank.error_kind;
+    }
     const TraceEvent* twin = pairing.twin_of(i);
     for (std::size_t o = 0; o < operations[i]->outputs.size(); ++o)
       row.output_differs.push_back(twin && differs(*operations[i], *twin, o));
@@ -230,9 +278,10 @@ std::optional<std::pair<GraphSlice, GraphSlice>> slice_around_defect(
   const RankTrace* twin_rank = rank_at(finding.neighbour_trace, stage, tp_rank);
   const auto twin = twin_rank ? operations_of(*twin_rank) : std::vector<const TraceEvent*>{};
   const Pairing pairing(operations, twin);
-  // An error is in the last operation; a wrong number begins where the two runs part.
-  const bool has_raised = !rank->error_kind.empty() && rank->error_kind != "PEER_LOST";
-  const std::size_t defect = has_raised ? operations.size() - 1 : pairing.first_difference();
+  // An error is where the rank ended; a wrong number begins where the two runs part.
+  const End end = end_of(*rank, operations);
+  const std::size_t defect =
+      end.how != GraphRow::Raised::kNot ? end.operation : pairing.first_difference();
   GraphSlice failing = make_slice(*rank, operations, defect, pairing);
   if (twin.empty()) return std::pair{std::move(failing), GraphSlice{}};
   return std::pair{std::move(failing),
@@ -270,16 +319,21 @@ std::vector<std::string> slice_in_words(const GraphSlice& failing) {
   for (const GraphRow& row : failing.rows) {
     const TraceEvent& event = *row.event;
     for (std::size_t o = 0; o < event.outputs.size(); ++o) {
-      if (!row.output_differs[o] && row.raised.empty()) continue;
+      if (!row.output_differs[o] && row.raised != GraphRow::Raised::kInCall) continue;
       std::string line = fmt::format("{} gives back {} ({})", event.name,
                                      aliasing_in_words(event, o), short_name(event.outputs[o]));
       if (rebased(event, o))
         line += fmt::format("; its history now begins at n{}, for every later use", event.node);
-      if (!row.raised.empty())
-        line +=
-            fmt::format("{}; {} is raised", event.outputs[o].is_leaf ? ", a leaf" : "", row.raised);
+      if (row.raised == GraphRow::Raised::kInCall)
+        line += fmt::format("{}; {} is raised", event.outputs[o].is_leaf ? ", a leaf" : "",
+                            row.error_kind);
       lines.push_back(line);
     }
+    if (row.raised == GraphRow::Raised::kInBackward)
+      lines.push_back(fmt::format("the backward of {} (n{}) raises {}", event.name, event.node,
+                                  row.error_kind));
+    if (row.raised == GraphRow::Raised::kAfter)
+      lines.push_back(fmt::format("{} is raised after {}", row.error_kind, event.name));
     for (std::size_t i = 0;
          i < event.input_nodes.size() && i < row.twin_nodes.size() && i < event.inputs.size(); ++i)
       if (event.input_nodes[i] != row.twin_nodes[i])

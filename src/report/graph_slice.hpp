@@ -19,11 +19,14 @@ struct GraphRow {
   const TraceEvent* event = nullptr;  // of the trace the slice was made from
   std::size_t skipped = 0;            // operations left out before it
   bool is_defect = false;
-  std::string raised;  // the error's kind, when the rank ended in it
+  enum class Raised { kNot, kInCall, kInBackward, kAfter };
+  Raised raised = Raised::kNot;  // whether the rank ended here: in the call, in its node's backward
+                                 // or behind it
+  std::string error_kind;        // then
   // Against the operation at the same place of the twin; without one nothing differs.
   std::vector<bool> output_differs;  // one an output: another object, memory or history than there
   std::vector<int> twin_nodes;       // one an input: where its gradient goes there, in this trace's
-                                // numbers; kOtherNode when nothing here corresponds to it
+                                     // numbers; kOtherNode when nothing here corresponds to it
 };
 
 struct GraphSlice {

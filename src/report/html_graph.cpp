@@ -92,16 +92,18 @@ class Drawing {
       body_ += text_at(
           10, y - kRow / 2 + 7, "dim", "start",
           fmt::format("\u22ee {} operation{} between", row.skipped, row.skipped == 1 ? "" : "s"));
-    const char* mark = !row.raised.empty() ? " raised" : row.is_defect ? " hot" : "";
+    const char* mark = row.raised != GraphRow::Raised::kNot ? " raised"
+                       : row.is_defect                      ? " hot"
+                                                            : "";
     body_ +=
         fmt::format("<rect class=\"op{}\" x=\"2\" y=\"{}\" width=\"{}\" height=\"34\" rx=\"7\"/>",
                     mark, y - 17, kOpWidth);
     body_ += text_at(10, y - 2, "", "start", event.name);
     body_ += text_at(
         10, y + 11, "dim", "start",
-        row.raised.empty()
+        row.raised == GraphRow::Raised::kNot
             ? fmt::format("{} {}", event.in_recompute ? "recompute" : event.pass, event.micro_batch)
-            : row.raised);
+            : row.error_kind);
     draw_flow(event, y);
     for (const TraceTensor& tensor : event.inputs) draw_input(event, tensor, y);
     for (std::size_t o = 0; o < event.outputs.size(); ++o)

@@ -88,8 +88,7 @@ std::string job_verdicts(const RunRecord& record, const JobResult& job) {
         html_badge(Outcome{}));
   text += "</ul>\n";
   if (const std::string words = not_needed_in_words(job); !words.empty())
-    text += fmt::format("<p class=\"section-note\" style=\"margin-top:10px\">{}.</p>\n",
-                        xml_text(words));
+    text += fmt::format("<p class=\"section-note\">{}.</p>\n", xml_text(words));
   return text;
 }
 

@@ -83,12 +83,33 @@ TEST_F(GraphSliceTest, AnErrorIsInTheLastOperation) {
   ASSERT_TRUE(slices);
   EXPECT_TRUE(slices->second.rows.empty());
   ASSERT_EQ(slices->first.rows.size(), 1U);
-  EXPECT_EQ(slices->first.rows[0].raised, "LEAF_INPLACE");
+  EXPECT_EQ(slices->first.rows[0].raised, GraphRow::Raised::kInCall);
+  EXPECT_EQ(slices->first.rows[0].error_kind, "LEAF_INPLACE");
   EXPECT_EQ(slices->first.rows[0].skipped, 1U);
   EXPECT_EQ(
       slice_in_words(slices->first),
       std::vector<std::string>{
           "identity gives back the object passed in (received), a leaf; LEAF_INPLACE is raised"});
+}
+TEST_F(GraphSliceTest, AnErrorOfTheBackwardIsAtTheOperationWhoseNodeWasToRun) {
+  finding.trace =
+      one_rank({operation("matmul", {tensor(0, 0, "data", true)}, {tensor(1, 1, "x")}, 0, {-1}),
+                operation("scale", {tensor(1, 1, "x")}, {tensor(2, 2, "y")}, 1, {0}),
+                operation("mean", {tensor(2, 2, "y")}, {tensor(3, 3, "loss")}, 2, {1})});
+  TraceEvent ran, raised;
+  ran.kind = TraceEvent::Kind::kNodeBackward;
+  ran.pass = "backward";
+  ran.node = 2;
+  raised.kind = TraceEvent::Kind::kRaised;
+  raised.pass = "backward";
+  auto& rank = finding.trace.ranks[0];
+  rank.events.push_back(ran);
+  rank.events.push_back(raised);
+  rank.error_kind = "INPLACE_VERSION";
+  const auto slices = slice_around_defect(job, finding);
+  ASSERT_TRUE(slices);
+  EXPECT_EQ(slice_in_words(slices->first),
+            std::vector<std::string>{"the backward of scale (n1) raises INPLACE_VERSION"});
 }
 TEST_F(GraphSliceTest, NothingIsDrawnWithoutATrace) {
   EXPECT_FALSE(slice_around_defect(job, finding));
