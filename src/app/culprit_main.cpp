@@ -15,9 +15,9 @@
 #include "app/diff_command.hpp"
 #include "app/report_command.hpp"
 #include "app/run_command.hpp"
+#include "base/error.hpp"
 #include "base/version.hpp"
 #include "base/whole_file.hpp"
-#include "base/error.hpp"
 #include "matrix/cells_file.hpp"
 #include "scenario/scenario.hpp"
 
@@ -29,10 +29,17 @@ struct CellsCommand {
   std::size_t jobs = std::max(1U, std::thread::hardware_concurrency());
 
   void add_to(CLI::App& app) {
-    CLI::App* sub = app.add_subcommand("cells", "run a CSV file of cells in this process, write what each came to");
-    sub->add_option("input", in, "cells to run: a header of toggle columns, one cell a line")->required()->type_name("IN.csv");
-    sub->add_option("--out", out, "where to write the toggles and results")->required()->type_name("OUT.csv");
-    sub->add_option("--jobs", jobs, "cells at a time")->check(CLI::Range(1, 256))->capture_default_str();
+    CLI::App* sub = app.add_subcommand(
+        "cells", "run a CSV file of cells in this process, write what each came to");
+    sub->add_option("input", in, "cells to run: a header of toggle columns, one cell a line")
+        ->required()
+        ->type_name("IN.csv");
+    sub->add_option("--out", out, "where to write the toggles and results")
+        ->required()
+        ->type_name("OUT.csv");
+    sub->add_option("--jobs", jobs, "cells at a time")
+        ->check(CLI::Range(1, 256))
+        ->capture_default_str();
   }
   int run() const {
     std::ifstream input(in);
@@ -50,7 +57,8 @@ struct CellsCommand {
 };
 
 int list_scenarios() {
-  for (const Scenario* scenario : all_scenarios()) fmt::print("{:<40} {}\n", scenario->name, scenario->title);
+  for (const Scenario* scenario : all_scenarios())
+    fmt::print("{:<40} {}\n", scenario->name, scenario->title);
   return 0;
 }
 
@@ -59,8 +67,10 @@ int list_scenarios() {
 
 int main(int argc, char** argv) {
   using namespace culprit;
-  CLI::App app{"Finds which combination of parallelism switches breaks a training step, and which fix clears it.",
-               "culprit"};
+  CLI::App app{
+      "Finds which combination of parallelism switches breaks a training step, and which fix "
+      "clears it.",
+      "culprit"};
   app.set_version_flag("--version", std::string(kVersionText));
   app.require_subcommand(1);
   RunCommand run(app);

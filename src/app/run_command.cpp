@@ -42,16 +42,25 @@ RunCommand::RunCommand(CLI::App& app) : impl_(std::make_unique<Impl>()) {
   CLI::App* sub = app.add_subcommand(
       "run",
       "Runs a scenario's matrix: which combination of switches fails, and which fix clears it.\n\n"
-      "--pp N above 1 and --recompute put their switch INTO the matrix (off and on); the scenario's other switches "
-      "(skip_c_identity, an operator before, a residual) are always in it; sizes and toggles beside them are pinned.\nExample: --tp 2 --pp 2 --recompute\n"
-      "Exit status: 0 all came out as declared (the bug included), 1 not, 2 usage, 3 could not set up, 77 hardware "
+      "--pp N above 1 and --recompute put their switch INTO the matrix (off and on); the "
+      "scenario's other switches "
+      "(skip_c_identity, an operator before, a residual) are always in it; sizes and toggles "
+      "beside them are pinned.\nExample: --tp 2 --pp 2 --recompute\n"
+      "Exit status: 0 all came out as declared (the bug included), 1 not, 2 usage, 3 could not set "
+      "up, 77 hardware "
       "missing.");
-  sub->add_option("scenario", impl_->scenario, "which bug; `culprit list` names them all")->capture_default_str();
-  sub->add_option("--from", impl_->from, "read sizes and switches from a launch script (bash; read, never run)")
+  sub->add_option("scenario", impl_->scenario, "which bug; `culprit list` names them all")
+      ->capture_default_str();
+  sub->add_option("--from", impl_->from,
+                  "read sizes and switches from a launch script (bash; read, never run)")
       ->type_name("FILE");
-  sub->add_option("--out", impl_->out, "folder to write; must not exist (default repro-out/<time>)")->type_name("DIR");
-  sub->add_option("--jobs", impl_->jobs, "cells at a time")->check(CLI::Range(1, 256))->capture_default_str();
-  sub->add_option("--stall", impl_->stall_seconds, "seconds without any rank finishing an operation: HANG")
+  sub->add_option("--out", impl_->out, "folder to write; must not exist (default repro-out/<time>)")
+      ->type_name("DIR");
+  sub->add_option("--jobs", impl_->jobs, "cells at a time")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  sub->add_option("--stall", impl_->stall_seconds,
+                  "seconds without any rank finishing an operation: HANG")
       ->check(CLI::Range(0.1, 3600.0))
       ->capture_default_str();
   impl_->report.add_to(*sub);
@@ -67,7 +76,8 @@ bool was_given(const Settings& given, const std::string& name) {
   return false;
 }
 
-// The one job of a run without a launch script. Without any flag the claim's switches are the matrix.
+// The one job of a run without a launch script. Without any flag the claim's switches are the
+// matrix.
 LaunchJob job_from_flags(const Scenario& scenario, const Settings& given) {
   LaunchJob job;
   if (given.empty()) {
@@ -91,16 +101,20 @@ int RunCommand::run(const std::vector<std::string>& command) const {
 
   Redactor redactor = impl_->report.redactor();
   RunRecord record;
-  record.started_ms = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  record.started_ms = std::chrono::duration_cast<std::chrono::milliseconds>(
+                          std::chrono::system_clock::now().time_since_epoch())
+                          .count();
   record.scenario = &scenario;
   record.command = command;
   std::vector<LaunchJob> jobs;
   if (impl_->from.empty()) {
     jobs.push_back(job_from_flags(scenario, given));
   } else {
-    if (!given.empty() && (was_given(given, "tp") || was_given(given, "pp") || was_given(given, "acc")))
+    if (!given.empty() &&
+        (was_given(given, "tp") || was_given(given, "pp") || was_given(given, "acc")))
       throw UsageError("--from takes tp, pp and acc from the launch script; leave these flags out");
-    const launch::LaunchMapping mapping = launch::map_launch(launch::read_launch_script(impl_->from));
+    const launch::LaunchMapping mapping =
+        launch::map_launch(launch::read_launch_script(impl_->from));
     record.launch = launch_notes(fs::path(impl_->from).filename().string(), mapping);
     jobs = launch_jobs(mapping);
     for (LaunchJob& job : jobs) {
@@ -111,7 +125,8 @@ int RunCommand::run(const std::vector<std::string>& command) const {
     }
   }
   std::vector<Matrix> matrices;
-  for (const LaunchJob& job : jobs) matrices.push_back(make_matrix(scenario, job.pinned, job.with_recompute));
+  for (const LaunchJob& job : jobs)
+    matrices.push_back(make_matrix(scenario, job.pinned, job.with_recompute));
   const fs::path bin = fs::read_symlink("/proc/self/exe").parent_path();
   std::error_code no_error;
   const fs::path shown_bin = fs::relative(bin, fs::current_path(), no_error);
@@ -123,22 +138,23 @@ int RunCommand::run(const std::vector<std::string>& command) const {
   std::size_t done = 0;
   const Style style = Style::for_output(STDOUT_FILENO);
   try {
-    TrialRunner runner(scenario.name,
-                       {.program = bin / scenario.name,
-                        .jobs = impl_->jobs,
-                        .stall_deadline = std::chrono::milliseconds(static_cast<int>(impl_->stall_seconds * 1000)),
-                        .cancel_fd = stop.fd(),
-                        .on_outcome = [&](Outcome& outcome) { redactor.mask(outcome); },
-                        .on_planned = [&](std::size_t num_trials) { bar.set_total(num_trials); },
-                        .on_done = [&](const auto&, const Outcome&, const std::string& line) {
-                          folder.append_cell(line);
-                          bar.update(++done);
-                        }});
+    TrialRunner runner(
+        scenario.name,
+        {.program = bin / scenario.name,
+         .jobs = impl_->jobs,
+         .stall_deadline = std::chrono::milliseconds(static_cast<int>(impl_->stall_seconds * 1000)),
+         .cancel_fd = stop.fd(),
+         .on_outcome = [&](Outcome& outcome) { redactor.mask(outcome); },
+         .on_planned = [&](std::size_t num_trials) { bar.set_total(num_trials); },
+         .on_done =
+             [&](const auto&, const Outcome&, const std::string& line) {
+               folder.append_cell(line);
+               bar.update(++done);
+             }});
     for (std::size_t i = 0; i < matrices.size(); ++i) {
       record.jobs.push_back(run_matrix(scenario, matrices[i], runner));
       record.jobs.back().title = jobs[i].title;
-      trace_findings(record.jobs.back(), runner, folder.traces(),
-                     trace_prefix(matrices.size(), i));
+      trace_findings(record.jobs.back(), runner, folder.traces(), trace_prefix(matrices.size(), i));
     }
     record.num_trials = runner.trials();
   } catch (const Stopped&) {
@@ -149,20 +165,28 @@ int RunCommand::run(const std::vector<std::string>& command) const {
   }
   bar.clear();
   record.environment = describe_environment();
-  record.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  record.wall_seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   impl_->report.write(folder.path(), record, redactor);
 
-  fmt::print("{}", console_report(record, style, is_terminal(STDOUT_FILENO) ? terminal_columns(STDOUT_FILENO) : 160));
+  fmt::print("{}",
+             console_report(record, style,
+                            is_terminal(STDOUT_FILENO) ? terminal_columns(STDOUT_FILENO) : 160));
   if (!record.launch.file.empty())
-    fmt::print("\n{}: {} flags modelled, {} recognised but not modelled, {} not recognised or not known (listed in the "
-               "report)\n",
-               escape_controls(record.launch.file), record.launch.modelled.size(), record.launch.not_modelled.size(),
-               record.launch.unknown.size());
+    fmt::print(
+        "\n{}: {} flags modelled, {} recognised but not modelled, {} not recognised or not known "
+        "(listed in the "
+        "report)\n",
+        escape_controls(record.launch.file), record.launch.modelled.size(),
+        record.launch.not_modelled.size(), record.launch.unknown.size());
   impl_->report.print_written(folder.path(), redactor);
   if (!record.jobs.back().minimal.empty())
-    fmt::print("repeat one cell: {}\n",
-               repeat_command(record, cell_of(record.jobs.back().matrix,
-                                              record.jobs.back().matrix.choices[record.jobs.back().minimal[0].index])));
+    fmt::print(
+        "repeat one cell: {}\n",
+        repeat_command(
+            record,
+            cell_of(record.jobs.back().matrix,
+                    record.jobs.back().matrix.choices[record.jobs.back().minimal[0].index])));
   return record.as_declared() ? 0 : kExitUnexpected;
 }
 

@@ -14,7 +14,8 @@ Cell with_one_micro_batch(Cell cell) {
   return cell;
 }
 
-// One micro-batch, one token, a feature a rank, a block a stage, two ranks and stages where there are several.
+// One micro-batch, one token, a feature a rank, a block a stage, two ranks and stages where there
+// are several.
 Cell at_smallest(Cell cell) {
   cell.acc = 1;
   cell.tokens = 1;
@@ -74,7 +75,8 @@ std::vector<TraceFile> trace_files(JobResult& job, const std::string& prefix) {
     const std::string name = prefix + std::to_string(i + 1);
     list.push_back({finding.index, name + ".json", &finding.trace});
     if (finding.passing_neighbour)
-      list.push_back({*finding.passing_neighbour, name + "_passing.json", &finding.neighbour_trace});
+      list.push_back(
+          {*finding.passing_neighbour, name + "_passing.json", &finding.neighbour_trace});
   }
   return list;
 }
@@ -96,7 +98,8 @@ JobResult run_matrix(const Scenario& scenario, const Matrix& matrix, TrialRunner
   try_fixes(job, runner);
   static const Cell defaults;
   job.judged = matrix.base.path == defaults.path && matrix.base.framework == defaults.framework;
-  if (job.judged) job.differences = differences_from_declared(scenario, matrix, job.outcomes, minimal);
+  if (job.judged)
+    job.differences = differences_from_declared(scenario, matrix, job.outcomes, minimal);
   return job;
 }
 
@@ -115,7 +118,8 @@ void trace_findings(JobResult& job, TrialRunner& runner, const std::filesystem::
 }
 
 void read_traces(JobResult& job, const std::filesystem::path& folder, const std::string& prefix) {
-  for (const TraceFile& entry : trace_files(job, prefix)) *entry.trace = read_trace(folder / entry.file);
+  for (const TraceFile& entry : trace_files(job, prefix))
+    *entry.trace = read_trace(folder / entry.file);
 }
 
 }  // namespace culprit

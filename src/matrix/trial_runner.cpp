@@ -17,12 +17,13 @@ namespace {
 // The outcome of an ended program. Errors: SetupError.
 Outcome outcome_of(const ProcessResult& result, const std::vector<std::string>& command) {
   const auto failed = [&](const std::string& why) {
-    return SetupError(fmt::format("{}: {}; repeat it by hand: {}\n{}", command[0], why, fmt::join(command, " "),
-                                  result.err.text()));
+    return SetupError(fmt::format("{}: {}; repeat it by hand: {}\n{}", command[0], why,
+                                  fmt::join(command, " "), result.err.text()));
   };
   switch (result.end) {
     case ProcessEnd::kExited: {
-      if (!outcome_of_exit(result.value)) throw failed(fmt::format("ended with exit status {}", result.value));
+      if (!outcome_of_exit(result.value))
+        throw failed(fmt::format("ended with exit status {}", result.value));
       const std::string out = result.out.text();
       if (out.empty()) throw failed("printed no outcome");
       return parse_json_line(out.substr(0, out.find('\n')));
@@ -40,7 +41,8 @@ Outcome outcome_of(const ProcessResult& result, const std::vector<std::string>& 
       Outcome outcome;
       outcome.outcome = OutcomeClass::kHang;
       outcome.kind = "STALLED";
-      outcome.message = "no rank finished an operation before the deadline; the process group was killed";
+      outcome.message =
+          "no rank finished an operation before the deadline; the process group was killed";
       return outcome;
     }
     case ProcessEnd::kCancelled:
@@ -72,7 +74,9 @@ ProcessRequest TrialRunner::request(const std::vector<std::string>& flags) const
   return request;
 }
 
-void TrialRunner::remember(const Cell& cell, const Outcome& outcome) { known_[program_flags(cell)] = outcome; }
+void TrialRunner::remember(const Cell& cell, const Outcome& outcome) {
+  known_[program_flags(cell)] = outcome;
+}
 
 std::vector<Outcome> TrialRunner::run(const std::vector<Cell>& cells) {
   std::vector<ProcessRequest> requests;
@@ -84,21 +88,22 @@ std::vector<Outcome> TrialRunner::run(const std::vector<Cell>& cells) {
     running.push_back(&cell);
   }
   if (options_.program.empty() && !running.empty())
-    throw SetupError(fmt::format("{} of {} cells are not there, the first is {}", running.size(), cells.size(),
-                                 fmt::join(program_flags(*running[0]), " ")));
+    throw SetupError(fmt::format("{} of {} cells are not there, the first is {}", running.size(),
+                                 cells.size(), fmt::join(program_flags(*running[0]), " ")));
   if (options_.on_planned) options_.on_planned(known_.size());
-  const RunOptions options{
-      .jobs = options_.jobs,
-      .on_start = {},
-      .on_done =
-          [&](std::size_t i, ProcessResult&& result) {
-            Outcome outcome = outcome_of(result, requests[i].argv);
-            if (options_.on_outcome) options_.on_outcome(outcome);
-            const auto flags = program_flags(*running[i]);
-            known_[flags] = outcome;
-            if (options_.on_done) options_.on_done(flags, outcome, to_json_line(scenario_, *running[i], outcome));
-          },
-      .cancel_fd = options_.cancel_fd};
+  const RunOptions options{.jobs = options_.jobs,
+                           .on_start = {},
+                           .on_done =
+                               [&](std::size_t i, ProcessResult&& result) {
+                                 Outcome outcome = outcome_of(result, requests[i].argv);
+                                 if (options_.on_outcome) options_.on_outcome(outcome);
+                                 const auto flags = program_flags(*running[i]);
+                                 known_[flags] = outcome;
+                                 if (options_.on_done)
+                                   options_.on_done(flags, outcome,
+                                                    to_json_line(scenario_, *running[i], outcome));
+                               },
+                           .cancel_fd = options_.cancel_fd};
   if (!run_processes(requests, options)) throw Stopped();
   std::vector<Outcome> outcomes;
   for (const Cell& cell : cells) outcomes.push_back(known_.at(program_flags(cell)));
@@ -113,10 +118,12 @@ std::vector<CellTrace> TrialRunner::trace(const std::vector<Cell>& cells,
     flags.push_back("--trace=" + files[i].string());
     requests.push_back(request(flags));
   }
-  const RunOptions options{.jobs = options_.jobs,
-                           .on_start = {},
-                           .on_done = [&](std::size_t i, ProcessResult&& result) { outcome_of(result, requests[i].argv); },
-                           .cancel_fd = options_.cancel_fd};
+  const RunOptions options{
+      .jobs = options_.jobs,
+      .on_start = {},
+      .on_done = [&](std::size_t i,
+                     ProcessResult&& result) { outcome_of(result, requests[i].argv); },
+      .cancel_fd = options_.cancel_fd};
   if (!run_processes(requests, options)) throw Stopped();
   std::vector<CellTrace> traces;
   for (const auto& file : files) traces.push_back(read_trace(file));

@@ -14,7 +14,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // JSON has no NaN or infinity: they are written as strings.
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(fmt::format("{}", value)); }
+Json number(double value) {
+  return std::isfinite(value) ? Json(value) : Json(fmt::format("{}", value));
+}
 double to_number(const Json& value) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (!value.is_string()) return value.get<double>();
@@ -70,7 +72,8 @@ Outcome outcome_from(const Json& line) {
     outcome.worst_parameter = line.at("worst_parameter");
   }
   if (line.contains("checksum"))
-    for (const auto& [key, sum] : line["checksum"].items()) outcome.checksums.emplace_back(key, to_number(sum));
+    for (const auto& [key, sum] : line["checksum"].items())
+      outcome.checksums.emplace_back(key, to_number(sum));
   if (line.contains("freed")) outcome.freed = line["freed"].get<int>();
   const Json& cost = line.at("cost");
   outcome.copied_bytes = cost.at("copied_bytes");
@@ -86,7 +89,8 @@ auto read_line(std::string_view text, Read read) {
   try {
     return read(Json::parse(text));
   } catch (const Json::exception& error) {
-    throw SetupError(fmt::format("not an outcome line: {}; got '{}'", error.what(), text.substr(0, 200)));
+    throw SetupError(
+        fmt::format("not an outcome line: {}; got '{}'", error.what(), text.substr(0, 200)));
   }
 }
 
@@ -117,12 +121,11 @@ Json outcome_json(const std::string& scenario, const Cell& cell, const Outcome& 
 }
 
 std::string to_json_line(const std::string& scenario, const Cell& cell, const Outcome& outcome) {
-  return outcome_json(scenario, cell, outcome).dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
+  return outcome_json(scenario, cell, outcome)
+      .dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
 }
 
-Outcome parse_json_line(std::string_view text) {
-  return read_line(text, outcome_from);
-}
+Outcome parse_json_line(std::string_view text) { return read_line(text, outcome_from); }
 
 std::string scenario_of_json_line(std::string_view text) {
   return read_line(text, [](const Json& line) { return line.at("scenario").get<std::string>(); });
@@ -131,7 +134,8 @@ std::string scenario_of_json_line(std::string_view text) {
 std::vector<std::pair<std::string, std::string>> settings_of_json_line(std::string_view text) {
   return read_line(text, [](const Json& line) {
     std::vector<std::pair<std::string, std::string>> settings;
-    for (const auto& [name, value] : line.at("cell").items()) settings.emplace_back(name, value.get<std::string>());
+    for (const auto& [name, value] : line.at("cell").items())
+      settings.emplace_back(name, value.get<std::string>());
     return settings;
   });
 }

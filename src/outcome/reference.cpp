@@ -9,7 +9,9 @@
 namespace culprit {
 namespace {
 
-std::vector<double> widen(const std::vector<float>& values) { return {values.begin(), values.end()}; }
+std::vector<double> widen(const std::vector<float>& values) {
+  return {values.begin(), values.end()};
+}
 
 void add_to(std::vector<double>& sum, const std::vector<double>& part, double factor = 1.0) {
   for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += factor * part[i];
@@ -17,7 +19,8 @@ void add_to(std::vector<double>& sum, const std::vector<double>& part, double fa
 
 }  // namespace
 
-ReferenceOps::ReferenceOps(const Cell& cell, const std::vector<ParameterSpec>& parameters) : cell_(cell) {
+ReferenceOps::ReferenceOps(const Cell& cell, const std::vector<ParameterSpec>& parameters)
+    : cell_(cell) {
   for (const auto& spec : parameters) {
     auto node = std::make_shared<ReferenceNode>();
     node->shape = spec.shape;
@@ -28,7 +31,8 @@ ReferenceOps::ReferenceOps(const Cell& cell, const std::vector<ParameterSpec>& p
   }
 }
 
-ReferenceValue ReferenceOps::record(Shape shape, std::vector<double> value, std::vector<ReferenceValue> inputs,
+ReferenceValue ReferenceOps::record(Shape shape, std::vector<double> value,
+                                    std::vector<ReferenceValue> inputs,
                                     std::function<void(const ReferenceNode&)> pull) {
   auto node = std::make_shared<ReferenceNode>();
   node->shape = shape;
@@ -50,8 +54,10 @@ ReferenceValue ReferenceOps::matmul(const ReferenceValue& x, const ReferenceValu
   add_matmul_f64(x->value, false, w->value, false, y, shape.rows, shape.cols, x->shape.cols);
   return record(shape, std::move(y), {x, w}, [](const ReferenceNode& node) {
     const auto &a = node.inputs[0], &b = node.inputs[1];
-    add_matmul_f64(node.grad, false, b->value, true, a->grad, a->shape.rows, a->shape.cols, b->shape.cols);
-    add_matmul_f64(a->value, true, node.grad, false, b->grad, b->shape.rows, b->shape.cols, a->shape.rows);
+    add_matmul_f64(node.grad, false, b->value, true, a->grad, a->shape.rows, a->shape.cols,
+                   b->shape.cols);
+    add_matmul_f64(a->value, true, node.grad, false, b->grad, b->shape.rows, b->shape.cols,
+                   a->shape.rows);
   });
 }
 
@@ -77,8 +83,8 @@ void ReferenceOps::sweep(const ReferenceValue& root, std::vector<double> grad) {
   for (auto node = tape_.rbegin(); node != tape_.rend(); ++node) {
     (*node)->pull(**node);
     for (const auto& input : (*node)->inputs)
-      if (!input->parameter.empty() &&
-          std::find(backward_order_.begin(), backward_order_.end(), input->parameter) == backward_order_.end())
+      if (!input->parameter.empty() && std::find(backward_order_.begin(), backward_order_.end(),
+                                                 input->parameter) == backward_order_.end())
         backward_order_.push_back(input->parameter);
   }
   tape_.clear();
@@ -100,24 +106,28 @@ Reference make_reference(const Model& model, const Cell& cell, bool keep_all) {
     for (double& d : off) d *= 2.0 / count;
     ops.sweep(y, std::move(off));
     if (keep_all || m == cell.acc - 1)
-      for (const auto& spec : parameters) reference.grads[spec.name].push_back(ops.parameter(spec.name)->grad);
+      for (const auto& spec : parameters)
+        reference.grads[spec.name].push_back(ops.parameter(spec.name)->grad);
   }
   reference.backward_order = ops.backward_order();
   return reference;
 }
 
 // Everything that may change a reference's numbers.
-using ShapeKey = std::tuple<int, int, int, int, int, Tail, bool, bool, std::map<std::string, std::string>>;
+using ShapeKey =
+    std::tuple<int, int, int, int, int, Tail, bool, bool, std::map<std::string, std::string>>;
 
 struct ReferenceCache::Impl {
   std::mutex mutex;
   std::map<ShapeKey, std::shared_ptr<const Reference>> made;
 };
-std::shared_ptr<ReferenceCache::Impl> ReferenceCache::make_impl() { return std::make_shared<Impl>(); }
+std::shared_ptr<ReferenceCache::Impl> ReferenceCache::make_impl() {
+  return std::make_shared<Impl>();
+}
 
 std::shared_ptr<const Reference> ReferenceCache::get(const Cell& cell) {
-  const ShapeKey key{cell.acc,     cell.blocks, cell.hidden,   cell.tokens, cell.fan_out,
-                     cell.tail,    cell.residual, cell.embed, cell.extra};
+  const ShapeKey key{cell.acc,  cell.blocks,   cell.hidden, cell.tokens, cell.fan_out,
+                     cell.tail, cell.residual, cell.embed,  cell.extra};
   const std::lock_guard lock(impl_->mutex);
   auto& entry = impl_->made[key];
   if (!entry) entry = std::make_shared<Reference>(make_reference(model_, cell, /*keep_all=*/false));

@@ -24,7 +24,8 @@ Json settings_json(const Settings& settings) {
 
 Json trial_json(const RunRecord& record, const FixTrial& trial) {
   Json object{{"effect", effect_name(trial.effect)}};
-  if (trial.effect != FixEffect::kNotApplicable) object["result"] = outcome_json(record.scenario->name, trial.cell, trial.outcome);
+  if (trial.effect != FixEffect::kNotApplicable)
+    object["result"] = outcome_json(record.scenario->name, trial.cell, trial.outcome);
   return object;
 }
 
@@ -52,14 +53,21 @@ Json known_json(const RunRecord& record, const JobResult& job, const MinimalFind
   const FailureShape shape = shape_of(record, job, finding);
   Json reports = Json::array();
   for (const KnownReport* report : reports_like(shape))
-    reports.push_back({{"id", report->id}, {"title", report->title}, {"url", report->url}, {"clears", report->clears}});
+    reports.push_back({{"id", report->id},
+                       {"title", report->title},
+                       {"url", report->url},
+                       {"clears", report->clears}});
   return {{"shape", shape.text()}, {"reports", reports}};
 }
 
 Json collectives_json(const MinimalFinding& finding) {
   Json list = Json::array();
-  for (const CollectiveDifference& difference : diff_collectives(finding.trace, finding.neighbour_trace))
-    list.push_back({{"stage", difference.stage}, {"rank", difference.tp_rank}, {"position", difference.position}, {"in_words", difference.in_words}});
+  for (const CollectiveDifference& difference :
+       diff_collectives(finding.trace, finding.neighbour_trace))
+    list.push_back({{"stage", difference.stage},
+                    {"rank", difference.tp_rank},
+                    {"position", difference.position},
+                    {"in_words", difference.in_words}});
   return list;
 }
 
@@ -73,21 +81,24 @@ Json finding_json(const RunRecord& record, const JobResult& job, const MinimalFi
                      {"one_linear", trial_json(record, finding.fixes[0][f])},
                      {"two_linears", trial_json(record, finding.fixes[1][f])}});
   Json entry{{"switches", settings_json(settings_of(job.matrix, choice))},
-          {"label", label_of(job.matrix, choice)},
-          {"fingerprint", fingerprint(outcome)},
-          {"silent", row_of(outcome.outcome).silent},
-          {"in_words", outcome_in_words(outcome)},
-          {"place", place_in_words(job, outcome)},
-          {"first_bad", first_bad_in_words(job, choice, outcome)},
-          {"repeat", repeat_command(record, cell)},
-          {"certificate", certificate_json(job, finding)},
-          {"known", known_json(record, job, finding)},
-          {"one_micro_batch", brief(finding.one_micro_batch)},
-          {"two_linears", brief(finding.two_linears)},
-          {"smallest", outcome_json(record.scenario->name, finding.smallest.cell, finding.smallest.outcome)},
-          {"fixes", fixes}};
+             {"label", label_of(job.matrix, choice)},
+             {"fingerprint", fingerprint(outcome)},
+             {"silent", row_of(outcome.outcome).silent},
+             {"in_words", outcome_in_words(outcome)},
+             {"place", place_in_words(job, outcome)},
+             {"first_bad", first_bad_in_words(job, choice, outcome)},
+             {"repeat", repeat_command(record, cell)},
+             {"certificate", certificate_json(job, finding)},
+             {"known", known_json(record, job, finding)},
+             {"one_micro_batch", brief(finding.one_micro_batch)},
+             {"two_linears", brief(finding.two_linears)},
+             {"smallest",
+              outcome_json(record.scenario->name, finding.smallest.cell, finding.smallest.outcome)},
+             {"fixes", fixes}};
   if (!finding.neighbour_trace.ranks.empty())
-    entry["collectives"] = {{"beside", label_of(job.matrix, job.matrix.choices[*finding.passing_neighbour])}, {"differences", collectives_json(finding)}};
+    entry["collectives"] = {
+        {"beside", label_of(job.matrix, job.matrix.choices[*finding.passing_neighbour])},
+        {"differences", collectives_json(finding)}};
   return entry;
 }
 
@@ -107,15 +118,20 @@ std::string json_report(const RunRecord& record) {
   for (const JobResult& job : record.jobs) {
     Json cells = Json::array();
     for (std::size_t i = 0; i < job.matrix.choices.size(); ++i)
-      cells.push_back({{"switches", settings_json(settings_of(job.matrix, job.matrix.choices[i]))},
-                       {"label", label_of(job.matrix, job.matrix.choices[i])},
-                       {"result", outcome_json(record.scenario->name, cell_of(job.matrix, job.matrix.choices[i]), job.outcomes[i])}});
+      cells.push_back(
+          {{"switches", settings_json(settings_of(job.matrix, job.matrix.choices[i]))},
+           {"label", label_of(job.matrix, job.matrix.choices[i])},
+           {"result", outcome_json(record.scenario->name,
+                                   cell_of(job.matrix, job.matrix.choices[i]), job.outcomes[i])}});
     for (const MinimalFinding& finding : job.minimal) {
       Json entry = finding_json(record, job, finding);
       if (!job.title.empty()) entry["job"] = job.title;
       minimal.push_back(std::move(entry));
     }
-    jobs.push_back({{"title", job.title}, {"judged", job.judged}, {"differences", job.differences}, {"cells", cells}});
+    jobs.push_back({{"title", job.title},
+                    {"judged", job.judged},
+                    {"differences", job.differences},
+                    {"cells", cells}});
   }
   report["minimal_combinations"] = minimal;
   report["jobs"] = jobs;

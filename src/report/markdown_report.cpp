@@ -19,10 +19,12 @@ namespace {
 
 std::string symbol(const Outcome& outcome) {
   if (outcome.outcome == OutcomeClass::kPass) return "✅ PASS";
-  return (row_of(outcome.outcome).silent ? "⚠️ " : "❌ ") + markdown_text(outcome_in_words(outcome));
+  return (row_of(outcome.outcome).silent ? "⚠️ " : "❌ ") +
+         markdown_text(outcome_in_words(outcome));
 }
 
-// A piece of the report that may be left out, or cut between its lines, where the whole is too long.
+// A piece of the report that may be left out, or cut between its lines, where the whole is too
+// long.
 struct Part {
   std::string summary;  // set: folded under it
   std::string head;     // stays as long as the part does
@@ -33,7 +35,10 @@ std::string rendered(const Part& part, std::size_t num_lines) {
   std::string text = part.head;
   for (std::size_t i = 0; i < num_lines; ++i) text += part.lines[i];
   if (num_lines < part.lines.size())
-    text += fmt::format("\n{} of {} lines left out: a tracker takes {} characters. report.html and report.json hold all.\n", part.lines.size() - num_lines, part.lines.size(), kMarkdownLimit);
+    text += fmt::format(
+        "\n{} of {} lines left out: a tracker takes {} characters. report.html and report.json "
+        "hold all.\n",
+        part.lines.size() - num_lines, part.lines.size(), kMarkdownLimit);
   if (part.summary.empty()) return text + "\n";
   return fmt::format("<details><summary>{}</summary>\n\n{}\n</details>\n\n", part.summary, text);
 }
@@ -46,11 +51,14 @@ std::string verdicts(const RunRecord& record) {
     if (job.minimal.empty()) text += "**PASS**: no combination of these switches fails.\n\n";
     for (const MinimalFinding& finding : job.minimal) {
       const Outcome& outcome = job.outcomes[finding.index];
-      text += fmt::format("- **{}** `{}`: {} ({})\n", verdict_word(outcome), minimal_label(job, finding), markdown_text(outcome_in_words(outcome)),
+      text += fmt::format("- **{}** `{}`: {} ({})\n", verdict_word(outcome),
+                          minimal_label(job, finding), markdown_text(outcome_in_words(outcome)),
                           markdown_text(place_in_words(job, outcome)));
     }
-    if (!job.minimal.empty()) text += fmt::format("\n{}.\n\n", markdown_text(not_needed_in_words(job)));
-    for (const std::string& difference : job.differences) text += fmt::format("> not as declared: {}\n\n", markdown_text(difference));
+    if (!job.minimal.empty())
+      text += fmt::format("\n{}.\n\n", markdown_text(not_needed_in_words(job)));
+    for (const std::string& difference : job.differences)
+      text += fmt::format("> not as declared: {}\n\n", markdown_text(difference));
   }
   return text;
 }
@@ -60,10 +68,12 @@ std::string first_bad_section(const RunRecord& record, const JobResult& job) {
   bool has_number = false;
   for (const MinimalFinding& finding : job.minimal) {
     const Outcome& outcome = job.outcomes[finding.index];
-    text += fmt::format("- {}\n", markdown_text(first_bad_in_words(job, job.matrix.choices[finding.index], outcome)));
+    text += fmt::format("- {}\n", markdown_text(first_bad_in_words(
+                                      job, job.matrix.choices[finding.index], outcome)));
     has_number |= outcome.worst.has_value();
   }
-  if (has_number) text += fmt::format("\nHeld against: {}.\n", markdown_text(bounds_in_words(record)));
+  if (has_number)
+    text += fmt::format("\nHeld against: {}.\n", markdown_text(bounds_in_words(record)));
   return text + "\n";
 }
 
@@ -71,9 +81,11 @@ std::string why_section(const RunRecord& record, const JobResult& job) {
   std::string text = "### Why each is minimal, and at which scale\n\n";
   for (const MinimalFinding& finding : job.minimal) {
     text += fmt::format("- `{}`\n", minimal_label(job, finding));
-    for (const std::string& line : certificate_in_words(job, finding)) text += fmt::format("  - {}\n", markdown_text(line));
+    for (const std::string& line : certificate_in_words(job, finding))
+      text += fmt::format("  - {}\n", markdown_text(line));
     text += fmt::format("  - smallest scale: {}\n", markdown_text(smallest_in_words(job, finding)));
-    for (const std::string& line : known_in_words(record, job, finding)) text += fmt::format("  - {}\n", line);
+    for (const std::string& line : known_in_words(record, job, finding))
+      text += fmt::format("  - {}\n", line);
   }
   return text + "\n";
 }
@@ -88,7 +100,8 @@ std::string fixes_section(const JobResult& job) {
   for (std::size_t f = 0; f < candidate_fixes().size(); ++f) {
     const Fix& fix = candidate_fixes()[f];
     text += fmt::format("| {}{} |", fix.name, fix.meaning.empty() ? "" : " (" + fix.meaning + ")");
-    for (const MinimalFinding& finding : job.minimal) text += fmt::format(" {} |", markdown_text(fix_in_words(finding, f)));
+    for (const MinimalFinding& finding : job.minimal)
+      text += fmt::format(" {} |", markdown_text(fix_in_words(finding, f)));
     text += fmt::format(" {} |\n", fix_cost(job, f));
   }
   return text + "\nCost is counted during the trials and compared with a new handle (view).\n\n";
@@ -96,14 +109,20 @@ std::string fixes_section(const JobResult& job) {
 
 std::string repeat_section(const RunRecord& record, const JobResult& job) {
   std::string text = "### Repeat a minimal cell\n\n```\n";
-  for (const MinimalFinding& finding : job.minimal) text += escape_controls(repeat_command(record, cell_of(job.matrix, job.matrix.choices[finding.index]))) + "\n";
+  for (const MinimalFinding& finding : job.minimal)
+    text += escape_controls(
+                repeat_command(record, cell_of(job.matrix, job.matrix.choices[finding.index]))) +
+            "\n";
   return text + "```\n\n";
 }
 
 Part matrix_part(const JobResult& job) {
-  Part part{.summary = fmt::format("Matrix: {} cells", job.matrix.choices.size()), .head = "| switches on | outcome |\n| --- | --- |\n", .lines = {}};
+  Part part{.summary = fmt::format("Matrix: {} cells", job.matrix.choices.size()),
+            .head = "| switches on | outcome |\n| --- | --- |\n",
+            .lines = {}};
   for (std::size_t i = 0; i < job.matrix.choices.size(); ++i)
-    part.lines.push_back(fmt::format("| {} | {} |\n", label_of(job.matrix, job.matrix.choices[i]), symbol(job.outcomes[i])));
+    part.lines.push_back(fmt::format("| {} | {} |\n", label_of(job.matrix, job.matrix.choices[i]),
+                                     symbol(job.outcomes[i])));
   return part;
 }
 
@@ -111,15 +130,19 @@ Part evidence_part(const JobResult& job) {
   Part part{.summary = "Evidence", .head = "", .lines = {}};
   for (const MinimalFinding& finding : job.minimal) {
     const Outcome& outcome = job.outcomes[finding.index];
-    std::string text = fmt::format("**{}**: `{}`", minimal_label(job, finding), fingerprint(outcome));
+    std::string text =
+        fmt::format("**{}**: `{}`", minimal_label(job, finding), fingerprint(outcome));
     if (!outcome.where.empty()) text += fmt::format(", at {}", markdown_text(outcome.where));
     if (!outcome.message.empty()) text += fmt::format("\n\n> {}", markdown_text(outcome.message));
     text += "\n\n";
     if (!finding.neighbour_trace.ranks.empty()) {
       const auto differences = diff_collectives(finding.trace, finding.neighbour_trace);
-      text += fmt::format("Collectives beside `{}`, which passes:{}\n\n", label_of(job.matrix, job.matrix.choices[*finding.passing_neighbour]),
-                          differences.empty() ? " the same calls in the same order and size on every rank." : "");
-      for (const CollectiveDifference& difference : differences) text += fmt::format("- {}\n", markdown_text(difference.in_words));
+      text += fmt::format(
+          "Collectives beside `{}`, which passes:{}\n\n",
+          label_of(job.matrix, job.matrix.choices[*finding.passing_neighbour]),
+          differences.empty() ? " the same calls in the same order and size on every rank." : "");
+      for (const CollectiveDifference& difference : differences)
+        text += fmt::format("- {}\n", markdown_text(difference.in_words));
       text += differences.empty() ? "" : "\n";
     }
     part.lines.push_back(text);
@@ -130,10 +153,13 @@ Part evidence_part(const JobResult& job) {
 Part launch_part(const LaunchNotes& launch) {
   Part part{.summary = "What was read from the launch script", .head = "", .lines = {}};
   const std::pair<const char*, const std::vector<std::string>*> lists[] = {
-      {"Modelled:\n", &launch.modelled}, {"\nRecognised, not modelled:\n", &launch.not_modelled}, {"\nNot recognised or not known:\n", &launch.unknown}};
+      {"Modelled:\n", &launch.modelled},
+      {"\nRecognised, not modelled:\n", &launch.not_modelled},
+      {"\nNot recognised or not known:\n", &launch.unknown}};
   for (const auto& [title, lines] : lists) {
     part.lines.emplace_back(title);
-    for (const std::string& line : *lines) part.lines.push_back(fmt::format("- {}\n", markdown_text(line)));
+    for (const std::string& line : *lines)
+      part.lines.push_back(fmt::format("- {}\n", markdown_text(line)));
     if (lines->empty()) part.lines.emplace_back("- none\n");
   }
   return part;
@@ -141,16 +167,21 @@ Part launch_part(const LaunchNotes& launch) {
 
 // The one place with time and machine.
 std::string run_section(const RunRecord& record) {
-  std::string text = fmt::format("### Command and environment\n\n```\n{}\n```\n\n", escape_controls(shell_line(record.command)));
-  for (const auto& [name, value] : record.environment) text += fmt::format("- {}: {}\n", markdown_text(name), markdown_text(value));
-  return text + fmt::format("- wall time: {:.2f} s\n- masked: {}\n", record.wall_seconds, record.masked.empty() ? "nothing" : markdown_text(record.masked));
+  std::string text = fmt::format("### Command and environment\n\n```\n{}\n```\n\n",
+                                 escape_controls(shell_line(record.command)));
+  for (const auto& [name, value] : record.environment)
+    text += fmt::format("- {}: {}\n", markdown_text(name), markdown_text(value));
+  return text + fmt::format("- wall time: {:.2f} s\n- masked: {}\n", record.wall_seconds,
+                            record.masked.empty() ? "nothing" : markdown_text(record.masked));
 }
 
 constexpr std::size_t kNoticeSize = 400;  // at most, of what stands beside a part's lines
 
 // The parts within `room`: small ones whole, the others sharing what is left evenly.
 std::string folded(const std::vector<Part>& parts, std::size_t room) {
-  const auto frame_of = [](const Part& part) { return part.summary.size() + part.head.size() + kNoticeSize; };
+  const auto frame_of = [](const Part& part) {
+    return part.summary.size() + part.head.size() + kNoticeSize;
+  };
   const auto size_of = [&](const Part& part) {
     std::size_t size = frame_of(part);
     for (const std::string& line : part.lines) size += line.size();
@@ -158,13 +189,16 @@ std::string folded(const std::vector<Part>& parts, std::size_t room) {
   };
   std::vector<std::size_t> order(parts.size()), num_lines(parts.size(), 0);
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return size_of(parts[a]) < size_of(parts[b]); });
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return size_of(parts[a]) < size_of(parts[b]);
+  });
   for (std::size_t done = 0; done < order.size(); ++done) {
     const Part& part = parts[order[done]];
     const std::size_t share = room / (order.size() - done);
     std::size_t used = frame_of(part);
     std::size_t& lines = num_lines[order[done]];
-    while (lines < part.lines.size() && used + part.lines[lines].size() <= share) used += part.lines[lines++].size();
+    while (lines < part.lines.size() && used + part.lines[lines].size() <= share)
+      used += part.lines[lines++].size();
     room -= std::min(room, used);
   }
   std::string text;
@@ -174,7 +208,8 @@ std::string folded(const std::vector<Part>& parts, std::size_t room) {
 
 // So many findings that even their list is too long: whole lines from the top.
 std::string cut(const std::string& head, std::string list) {
-  const std::string notice = "\n(cut here: a tracker takes no more; report.html and report.json hold all)\n";
+  const std::string notice =
+      "\n(cut here: a tracker takes no more; report.html and report.json hold all)\n";
   list.resize(std::min(list.size(), kMarkdownLimit - head.size() - notice.size() - 1));
   list.resize(list.rfind('\n') + 1);
   return head + list + notice;
@@ -183,23 +218,30 @@ std::string cut(const std::string& head, std::string list) {
 }  // namespace
 
 std::string markdown_report(const RunRecord& record) {
-  const std::string head = fmt::format("## {}: {}\n\n", kVersionText, markdown_text(record.scenario->title));
-  std::string text = verdicts(record) + fmt::format("{}; {} cells, each a process of its own.\n\n", layout_in_words(record.jobs.front()), record.num_trials);
+  const std::string head =
+      fmt::format("## {}: {}\n\n", kVersionText, markdown_text(record.scenario->title));
+  std::string text =
+      verdicts(record) + fmt::format("{}; {} cells, each a process of its own.\n\n",
+                                     layout_in_words(record.jobs.front()), record.num_trials);
   std::vector<Part> parts;
   if (!record.launch.file.empty()) {
-    text += fmt::format("Made from the launch script {} ({}), which was read and not run.\n\n", markdown_text(record.launch.file), markdown_text(record.launch.dialect));
+    text += fmt::format("Made from the launch script {} ({}), which was read and not run.\n\n",
+                        markdown_text(record.launch.file), markdown_text(record.launch.dialect));
     parts.push_back(launch_part(record.launch));
   }
   for (const JobResult& job : record.jobs) {
     if (!job.title.empty()) text += fmt::format("### {}\n\n", markdown_text(job.title));
     if (!job.minimal.empty()) {
-      text += first_bad_section(record, job) + fixes_section(job) + repeat_section(record, job) + why_section(record, job);
+      text += first_bad_section(record, job) + fixes_section(job) + repeat_section(record, job) +
+              why_section(record, job);
       parts.push_back(evidence_part(job));
     }
     parts.push_back(matrix_part(job));
   }
-  const std::string tail = run_section(record) + fmt::format("\nUpstream: {}\n", record.scenario->upstream);
-  const std::size_t room = kMarkdownLimit - std::min(kMarkdownLimit, head.size() + text.size() + tail.size() + kNoticeSize);
+  const std::string tail =
+      run_section(record) + fmt::format("\nUpstream: {}\n", record.scenario->upstream);
+  const std::size_t room = kMarkdownLimit - std::min(kMarkdownLimit, head.size() + text.size() +
+                                                                         tail.size() + kNoticeSize);
   const std::string whole = head + text + folded(parts, room) + tail;
   return whole.size() < kMarkdownLimit ? whole : cut(head, verdicts(record));
 }

@@ -12,7 +12,8 @@ const FixTrial* clearing_trial(const JobResult& job, std::size_t fix, const FixT
   // "view" is the zero-cost fix: a new handle on the same memory.
   const auto& fixes = candidate_fixes();
   const auto view = static_cast<std::size_t>(
-      std::find_if(fixes.begin(), fixes.end(), [](const Fix& f) { return f.name == "view"; }) - fixes.begin());
+      std::find_if(fixes.begin(), fixes.end(), [](const Fix& f) { return f.name == "view"; }) -
+      fixes.begin());
   for (const MinimalFinding& finding : job.minimal) {
     const FixTrial& trial = finding.fixes[0][fix];
     const FixTrial& zero = finding.fixes[0][view];
@@ -33,8 +34,8 @@ std::string layout_in_words(const JobResult& job) {
   Cell largest = job.matrix.base;
   for (const Axis& axis : job.matrix.axes)
     if (axis.on[0].field == "pp") field("pp").set(largest, axis.on[0].value);
-  return fmt::format("tp {} x pp {}, {} micro-batch{}, CPU threads", largest.tp, largest.pp, largest.acc,
-                     largest.acc == 1 ? "" : "es");
+  return fmt::format("tp {} x pp {}, {} micro-batch{}, CPU threads", largest.tp, largest.pp,
+                     largest.acc, largest.acc == 1 ? "" : "es");
 }
 
 std::string verdict_word(const Outcome& outcome) {
@@ -60,7 +61,8 @@ std::string outcome_in_words(const Outcome& outcome) {
     default:
       break;
   }
-  std::string text = outcome.kind.empty() ? std::string(row_of(outcome.outcome).name) : outcome.kind;
+  std::string text =
+      outcome.kind.empty() ? std::string(row_of(outcome.outcome).name) : outcome.kind;
   if (first && first->phase != "start" && first->phase != "finish")
     text += fmt::format(" in the {} of micro-batch {}", first->phase, first->micro_batch);
   return text;
@@ -68,7 +70,8 @@ std::string outcome_in_words(const Outcome& outcome) {
 
 std::string ranks_in_words(const JobResult& job, const Place& place) {
   const auto num_ranks = 1 + std::count(place.ranks.begin(), place.ranks.end(), ',');
-  if (num_ranks == job.matrix.base.tp && num_ranks > 1) return num_ranks == 2 ? "both ranks" : "all ranks";
+  if (num_ranks == job.matrix.base.tp && num_ranks > 1)
+    return num_ranks == 2 ? "both ranks" : "all ranks";
   return (num_ranks == 1 ? "rank " : "ranks ") + place.ranks;
 }
 
@@ -77,8 +80,8 @@ std::string place_in_words(const JobResult& job, const Outcome& outcome) {
   const Place& first = *outcome.first;
   const std::string ranks = ranks_in_words(job, first);
   if (!first.tensor.empty())
-    return fmt::format("stage {}, {}, {} of micro-batch {}, first seen in {}", first.stage, ranks, first.phase,
-                       first.micro_batch, first.tensor);
+    return fmt::format("stage {}, {}, {} of micro-batch {}, first seen in {}", first.stage, ranks,
+                       first.phase, first.micro_batch, first.tensor);
   return fmt::format("stage {}, {}", first.stage, ranks);
 }
 
@@ -91,13 +94,16 @@ std::string not_needed_in_words(const JobResult& job) {
   std::vector<std::string> parts;
   bool singles_pass = true;
   for (std::size_t i = 0; i < job.matrix.choices.size(); ++i)
-    if (num_on(job.matrix.choices[i]) == 1) singles_pass &= job.outcomes[i].outcome == OutcomeClass::kPass;
-  const bool one_suffices = std::all_of(job.minimal.begin(), job.minimal.end(), [](const MinimalFinding& finding) {
-    return finding.one_micro_batch.outcome != OutcomeClass::kPass;
-  });
+    if (num_on(job.matrix.choices[i]) == 1)
+      singles_pass &= job.outcomes[i].outcome == OutcomeClass::kPass;
+  const bool one_suffices =
+      std::all_of(job.minimal.begin(), job.minimal.end(), [](const MinimalFinding& finding) {
+        return finding.one_micro_batch.outcome != OutcomeClass::kPass;
+      });
   std::string text = singles_pass ? "each switch alone passes; " : "";
   text += "not needed: any further switch";
-  if (one_suffices && job.matrix.base.acc > 1) text += fmt::format(", {} micro-batches (1 suffices)", job.matrix.base.acc);
+  if (one_suffices && job.matrix.base.acc > 1)
+    text += fmt::format(", {} micro-batches (1 suffices)", job.matrix.base.acc);
   return text + ", a GPU";
 }
 
@@ -105,8 +111,9 @@ std::string fix_in_words(const MinimalFinding& finding, std::size_t fix) {
   const auto words = [](const FixTrial& trial) {
     std::string text{effect_name(trial.effect)};
     if (trial.effect == FixEffect::kFailsDifferently || trial.effect == FixEffect::kTurnsSilent)
-      text += fmt::format(": {}", trial.outcome.kind.empty() ? std::string(row_of(trial.outcome.outcome).name)
-                                                             : trial.outcome.kind);
+      text += fmt::format(": {}", trial.outcome.kind.empty()
+                                      ? std::string(row_of(trial.outcome.outcome).name)
+                                      : trial.outcome.kind);
     if (trial.effect == FixEffect::kStillWrong)
       text += trial.outcome.outcome == OutcomeClass::kMissingGrad
                   ? " (missing)"
@@ -118,7 +125,8 @@ std::string fix_in_words(const MinimalFinding& finding, std::size_t fix) {
   if (one.effect == FixEffect::kNotApplicable) return "not applicable";
   std::string text = words(one);
   if (two.effect != one.effect || words(two) != words(one)) {
-    const bool both_wrong = one.effect == FixEffect::kStillWrong && two.effect == FixEffect::kStillWrong;
+    const bool both_wrong =
+        one.effect == FixEffect::kStillWrong && two.effect == FixEffect::kStillWrong;
     if (!both_wrong) text += fmt::format("; 2 linears: {}", words(two));
   }
   return text;
@@ -150,8 +158,9 @@ std::string fix_cost(const JobResult& job, std::size_t fix) {
   const auto copied = trial->outcome.copied_bytes - baseline->outcome.copied_bytes;
   const auto held = trial->outcome.peak_bytes - baseline->outcome.peak_bytes;
   const auto collectives = trial->outcome.collectives - baseline->outcome.collectives;
-  std::string text = copied == 0 ? "0 bytes"
-                                 : fmt::format("{:+} bytes copied a linear", copied / linears_run(trial->cell));
+  std::string text =
+      copied == 0 ? "0 bytes"
+                  : fmt::format("{:+} bytes copied a linear", copied / linears_run(trial->cell));
   if (held != 0) text += fmt::format(", {:+} held at peak", held);
   if (collectives != 0) text += fmt::format(", {:+} collectives", collectives);
   return text;
@@ -160,11 +169,14 @@ std::string fix_cost(const JobResult& job, std::size_t fix) {
 std::string shell_line(const std::vector<std::string>& words) {
   std::string line;
   for (const std::string& word : words) {
-    const bool plain = !word.empty() && word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                                               "0123456789_-+=./,:@%") == std::string::npos;
+    const bool plain = !word.empty() && word.find_first_not_of(
+                                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                            "0123456789_-+=./,:@%") == std::string::npos;
     if (!line.empty()) line += ' ';
-    if (word.starts_with("~/") && word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                                         "0123456789_-+=./,:@%", 1) == std::string::npos) {
+    if (word.starts_with("~/") &&
+        word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                               "0123456789_-+=./,:@%",
+                               1) == std::string::npos) {
       line += word;  // a masked home folder: quoted it would not be one
       continue;
     }
