@@ -18,6 +18,8 @@
 #include "app/cell_flags.hpp"
 #include "app/check_command.hpp"
 #include "app/isolate_command.hpp"
+#include "app/diff_command.hpp"
+#include "app/report_command.hpp"
 #include "app/run_command.hpp"
 #include "base/error.hpp"
 #include "base/version.hpp"
@@ -104,6 +106,8 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", std::string(kVersionText));
   app.require_subcommand(1);
   RunCommand run(app);
+  ReportCommand report(app);
+  DiffCommand diff(app);
   CellsCommand cells;
   cells.add_to(app);
   IsolateCommand isolate(app);
@@ -116,6 +120,8 @@ int main(int argc, char** argv) {
   }
   return guarded("culprit", [&] {
     if (app.got_subcommand("run")) return run.run({argv, argv + argc});
+    if (app.got_subcommand("report")) return report.run();
+    if (app.got_subcommand("diff")) return diff.run();
     if (app.got_subcommand("cells")) return cells.run();
     if (app.got_subcommand("isolate")) return isolate.run({argv, argv + argc});
     if (app.got_subcommand("check")) return check.run();
