@@ -130,6 +130,8 @@ int RunCommand::run(const std::vector<std::string>& command) const {
     for (std::size_t i = 0; i < matrices.size(); ++i) {
       record.jobs.push_back(run_matrix(scenario, matrices[i], runner));
       record.jobs.back().title = jobs[i].title;
+      trace_findings(record.jobs.back(), runner, folder.traces(),
+                     matrices.size() > 1 ? fmt::format("job{}_", i + 1) : "");
     }
     record.num_trials = runner.trials();
   } catch (const Stopped&) {

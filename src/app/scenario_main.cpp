@@ -11,9 +11,12 @@
 #include "app/cell_flags.hpp"
 #include "base/version.hpp"
 #include "base/error.hpp"
+#include "base/whole_file.hpp"
+#include "engine/run_cell.hpp"
 #include "outcome/outcome_json.hpp"
 #include "outcome/run_once.hpp"
 #include "process/progress_counter.hpp"
+#include "trace/trace_json.hpp"
 
 namespace culprit {
 namespace {
@@ -45,6 +48,13 @@ int report(const Outcome& outcome, const std::string& expect) {
   return met ? 0 : kExitUnexpected;
 }
 
+void write_trace(const std::string& file, const Scenario& scenario, const Cell& cell) {
+  CellTrace trace;
+  for (RankResult& rank : run_cell(scenario.model, cell, {.keep_micro_batch_grads = false, .trace = true, .on_operation = {}}))
+    trace.ranks.push_back(std::move(rank.trace));
+  write_whole_file(file, trace_to_json(trace));
+}
+
 }  // namespace
 
 int scenario_main(const Scenario& scenario, int argc, char** argv) {
@@ -58,6 +68,9 @@ int scenario_main(const Scenario& scenario, int argc, char** argv) {
   std::string expect;
   app.add_flag("--clean", clean, "run the clean twin of the claim: it passes");
   app.add_option("--expect", expect, "exit 0 if it comes out as OUTCOME[:KIND], else 1")->type_name("OUTCOME[:KIND]");
+  std::string trace_file;
+  app.add_option("--trace", trace_file, "also write what every rank did, operation by operation, as JSON")
+      ->type_name("FILE");
   const CellFlags flags(app, scenario.own_toggles);
   if (const int status = parse_or_report(app, argc, argv); status >= 0) return status;
 
@@ -75,6 +88,7 @@ int scenario_main(const Scenario& scenario, int argc, char** argv) {
     validate(cell);
     ProgressCounter progress = ProgressCounter::from_environment();
     const Outcome outcome = run_once(scenario.model, cell, [&progress] { progress.tick(); });
+    if (!trace_file.empty()) write_trace(trace_file, scenario, cell);
     fmt::print("{}\n", to_json_line(scenario.name, cell, outcome));
     return report(outcome, expect);
   });

@@ -1,6 +1,7 @@
 // What a traced run of one cell did, rank by rank, in the order of each rank's own program. Made by
-// RankRecorder (recorder.hpp), written and read as JSON (trace_json.hpp), laid out in time by timeline.hpp,
-// compared by collective_diff.hpp. Holds no pointers and no times: equal runs give equal traces.
+// RankRecorder (rank_recorder.hpp), written and read as JSON (trace_json.hpp), laid out in time by
+// timeline.hpp, compared by collective_diff.hpp. Holds no pointers and no times: equal runs give
+// equal traces.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +10,11 @@
 
 namespace culprit {
 
-// A tensor object as an operation saw it. Ids count from 0 in the order of first appearance on the rank.
+// A tensor object as an operation saw it. Ids count from 0 in the order of first appearance on the
+// rank.
 struct TraceTensor {
-  int object = -1;   // -1: undefined (a none)
-  int impl = -1;     // two objects with one impl: detach, or an output that is its input; -1: released
+  int object = -1;  // -1: undefined (a none)
+  int impl = -1;  // two objects with one impl: detach, or an output that is its input; -1: released
   int storage = -1;  // two impls with one storage: view
   std::string name;
   std::uint32_t version = 0;  // in-place version after the operation
@@ -30,20 +32,24 @@ struct TraceEvent {
     kCollectiveWait,  // a started collective was waited for
     kSend,
     kReceive,
+    kRaised,  // what ended the rank: always its last event; name is the error's kind
   };
   Kind kind = Kind::kOperator;
-  std::string name;   // "matmul", "c_identity", ...; of communication: what was called, in words
-  std::string pass;   // start | forward | backward | finish
+  std::string name;  // "matmul", "c_identity", ...; of communication: what was called, in words
+  std::string pass;  // start | forward | backward | finish
   int micro_batch = 0;
   bool in_recompute = false;
 
   // Operators and custom functions.
   std::vector<TraceTensor> inputs;
   std::vector<TraceTensor> outputs;
-  bool recorded = false;          // a grad node was made; for kNodeBackward: which one ran
-  int node = -1;                  // its id; ids count from 0 in the order of recording
-  std::vector<int> input_nodes;   // one an input: the node its gradient goes to, -1: nowhere, -2: the leaf's own grad
-  std::vector<bool> rebased;      // one an output: an object passed in had its history moved onto `node`
+  bool recorded = false;         // a grad node was made; for kNodeBackward: which one ran
+  int node = -1;                 // its id; ids count from 0 in the order of recording
+  std::vector<int> input_nodes;  // one an input: the node its gradient goes to, -1: nowhere, -2:
+                                 // the leaf's own grad
+  std::vector<bool>
+      rebased;  // one an output: an object passed in had its history moved onto `node`. A marked
+                // output stands twice: the object passed in, then the new one that was returned
 
   // Communication.
   std::string group;              // "tensor" | "pipe"
@@ -53,12 +59,16 @@ struct TraceEvent {
   bool operator==(const TraceEvent&) const = default;
 };
 
+// Of one rank; what happens after it is not kept.
+inline constexpr std::size_t kMaxTraceEvents = 5000;
+
 struct RankTrace {
   int stage = 0;
   int tp_rank = 0;
   std::vector<TraceEvent> events;
-  std::string error_kind;  // what ended the rank early; empty: it finished
-  std::string error_message;
+  bool truncated = false;       // more happened than kMaxTraceEvents
+  std::string error_kind = {};  // what ended the rank early; empty: it finished
+  std::string error_message = {};
   bool operator==(const RankTrace&) const = default;
 };
 

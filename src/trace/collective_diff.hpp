@@ -20,8 +20,9 @@ struct CollectiveDifference {
   std::string in_words;      // one line
 };
 
-// Of every rank with the same place in both, the first difference; empty where the streams agree. The ranks of
-// layouts that differ (pp on against off) are compared where both have them.
-std::vector<CollectiveDifference> diff_collectives(const CellTrace& failing, const CellTrace& passing);
+// Of every rank with the same place in both, the first difference; empty where the streams agree.
+// The ranks of layouts that differ (pp on against off) are compared where both have them.
+std::vector<CollectiveDifference> diff_collectives(const CellTrace& failing,
+                                                   const CellTrace& passing);
 
 }  // namespace culprit
