@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "app/cell_flags.hpp"
+#include "app/repro_command.hpp"
 #include "app/run_command.hpp"
 #include "base/version.hpp"
 #include "base/whole_file.hpp"
@@ -62,12 +63,14 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", std::string(kVersionText));
   app.require_subcommand(1);
   RunCommand run(app);
+  ReproCommand repro(app);
   CellsCommand cells;
   cells.add_to(app);
   app.add_subcommand("list", "list the scenarios");
   if (const int status = parse_or_report(app, argc, argv); status >= 0) return status;
   return guarded("culprit", [&] {
     if (app.got_subcommand("run")) return run.run({argv, argv + argc});
+    if (app.got_subcommand("repro")) return repro.run();
     if (app.got_subcommand("cells")) return cells.run();
     return list_scenarios();
   });

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/whole_file.hpp"
+
 namespace culprit {
 namespace fs = std::filesystem;
 namespace {
@@ -68,13 +70,15 @@ void CheckCache::keep(const ReproFile& file, const std::string& tool,
                    {"words", check.words},
                    {"output_tail", check.output_tail}};
   const fs::path path = folder_ / (hash_of(dump(key)) + ".json");
-  const fs::path partial = path.string() + fmt::format(".{}.partial", ::getpid());
-  std::ofstream out(partial, std::ios::binary);
-  out << dump(entry) << "\n";
-  out.close();
+  // Named by this process, so that writers of the same result don't meet.
+  const fs::path own = path.string() + fmt::format(".{}", ::getpid());
   std::error_code error;
-  if (out) fs::rename(partial, path, error);
-  if (!out || error) fs::remove(partial, error);
+  try {
+    write_whole_file(own, dump(entry) + "\n");
+    fs::rename(own, path, error);
+  } catch (const SetupError&) {
+    fs::remove(own, error);
+  }
 }
 
 }  // namespace culprit

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
 #include <optional>
 #include <sstream>
 #include <thread>
 
 #include "base/error.hpp"
+#include "base/whole_file.hpp"
 #include "process/process_runner.hpp"
 #include "repro_files/check_cache.hpp"
 
@@ -21,13 +21,6 @@ namespace {
 std::string environment(const char* name, const std::string& otherwise = "") {
   const char* value = std::getenv(name);
   return value && *value ? value : otherwise;
-}
-
-void write_text(const fs::path& path, const std::string& text) {
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  out.close();
-  if (!out) throw SetupError(fmt::format("{}: can't be written", path.string()));
 }
 
 // A folder of our own that goes away with the object.
@@ -141,12 +134,12 @@ ReproCheck judge_job(const Job& job) {
     if (!build || succeeded(*build)) continue;
     check.output_tail = tail_of(*build);
     if (build->end == ProcessEnd::kCannotStart) {
-      check.words = "not run here: " + build->error;
+      check.words = build->error;
     } else if (job.is_test() &&
                (check.output_tail.find("gtest/gtest.h: No such file") != std::string::npos ||
                 check.output_tail.find("gtest/gtest.h' file not found") != std::string::npos ||
                 check.output_tail.find("cannot find -lgtest") != std::string::npos)) {
-      check.words = "not run here: no GoogleTest (Debian: apt-get install libgtest-dev)";
+      check.words = "no GoogleTest (Debian: apt-get install libgtest-dev)";
     } else {
       check.status = Status::kNotShown;
       check.words = "does not build: " + describe(*build);
@@ -207,14 +200,14 @@ void build_and_run(std::vector<Job>& jobs, const ReproCheckOptions& options) {
   };
   for (Job& job : jobs) {
     if (!job.missing.empty()) continue;
-    write_text(folder.path() / job.file->name, job.file->text);
+    write_whole_file(folder.path() / job.file->name, job.file->text);
     if (job.is_python()) {
       add({options.python, job.file->name}, job.run);
       continue;
     }
     add(build_command(job, /*fixed=*/false, options), job.build);
     if (!job.is_test()) continue;
-    write_text(folder.path() / (job.program(/*fixed=*/true) + ".cpp"), fixed_text(*job.file));
+    write_whole_file(folder.path() / (job.program(/*fixed=*/true) + ".cpp"), fixed_text(*job.file));
     add(build_command(job, /*fixed=*/true, options), job.fixed_build);
   }
   run_added();
@@ -240,10 +233,10 @@ void find_python(Job& job, const ReproCheckOptions& options) {
   const std::string version = got.substr(0, got.find(' '));
   const std::string pip = fmt::format("pip install paddlepaddle=={}", wanted);
   if (got.empty())
-    job.missing = fmt::format("not run here: no Python with PaddlePaddle; {}", pip);
+    job.missing = fmt::format("no Python with PaddlePaddle; {}", pip);
   else if (version != wanted)
     job.missing =
-        fmt::format("not run here: the Python here has PaddlePaddle {}; {}", version, pip);
+        fmt::format("the Python here has PaddlePaddle {}; {}", version, pip);
 }
 
 }  // namespace
