@@ -20,6 +20,7 @@ enum class ModelOperator {
   kScale,
   kIdentity,
   kColumnLinear,
+  kFrozenColumnLinear,
   kRowLinear,
   kGather,
   kRecompute
@@ -74,6 +75,9 @@ class ProgramOps {
   Value identity(const Value& x) { return call({.op = ModelOperator::kIdentity, .inputs = {x}}); }
   Value column_linear(const Value& x, const std::string& weight) {
     return call({.op = ModelOperator::kColumnLinear, .inputs = {x, parameter(weight)}});
+  }
+  Value frozen_column_linear(const Value& x, const std::string& weight) {
+    return call({.op = ModelOperator::kFrozenColumnLinear, .inputs = {x, parameter(weight)}});
   }
   Value row_linear(const Value& x, const std::string& weight) {
     return call({.op = ModelOperator::kRowLinear, .inputs = {x, parameter(weight)}});

@@ -36,7 +36,7 @@ const char* const kRanks = R"text(
 %pp% };
 %pp% std::map<std::pair<int, int>, Channel> channels;  // by sender and receiver
 %pp% 
-%tp% // Where the tensor ranks of a stage meet to read what each has put down.
+%tp% // Where tensor ranks meet to read what each has put down.
 %tp% struct Group {
 %tp%   std::barrier<> meet{$TP$};
 %tp%   std::vector<double> parts[$TP$];

@@ -212,6 +212,7 @@ class Writer {
         return region("all_reduce", matmul(in[0], in[1]));
       case ModelOperator::kGather:
         return region("gather", in[0]);
+      case ModelOperator::kFrozenColumnLinear:  // refused before (repro_plan.cpp)
       case ModelOperator::kRecompute:
         break;
     }

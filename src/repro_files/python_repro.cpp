@@ -160,7 +160,7 @@ ReproResult python_repro(const ReproPlan& plan) {
   piece(has("ranks"), python_pieces::kRank);
   piece(!has("ranks"), python_pieces::kAlone);
   piece(has("ranks"), python_pieces::kMain);
-  constexpr auto kMostLines = 1000;
+  constexpr auto kMostLines = 100;
   const auto lines = std::count(text.begin(), text.end(), '\n');
   if (lines > kMostLines)
     return ReproRefusal{

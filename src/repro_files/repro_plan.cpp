@@ -336,6 +336,8 @@ std::string why_inexpressible(const ReproPlan& plan, const Outcome& outcome) {
     for (const OperatorCall& call : block.calls)
       if (call.op == ModelOperator::kRecompute)
         return "a recomputed block inside another one is not written yet";
+  if (calls(plan.program, ModelOperator::kFrozenColumnLinear))
+    return "a quantised linear, a custom function of the layer itself, is not written yet";
   if (plan.traits.has("reference") && plan.tp == 1)
     return "a wrong gradient without tensor-parallel ranks is not written yet: the reference would "
            "run the same program";
