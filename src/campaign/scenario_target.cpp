@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "base/error.hpp"
+#include "matrix/axes.hpp"
 #include "matrix/fixes.hpp"
 #include "target/words.hpp"
 #include "terminal/suggest.hpp"
@@ -68,9 +69,11 @@ SearchedField searched_field(const Scenario& scenario, const std::string& name,
   if (const std::string* value = value_in(given, name)) add(*value);
   if (name != "pp") {
     if (const std::string* value = value_in(scenario.claim, name)) add(*value);
-    // Of a field with many values only those that the reporter or the claim speaks of, or else all.
+    // Of a switch of the matrix what that has; of another field with many values only what the
+    // reporter speaks of, or else all.
+    for (const std::string& value : on_values(scenario, name, defaults)) add(value);
     const std::vector<std::string>& all = searched.field->values;
-    if (name == "recompute" || all.size() == 2 || searched.values.empty())
+    if (all.size() == 2 || searched.values.empty())
       for (const std::string& value : all) add(value);
   }
   if (searched.values.empty())

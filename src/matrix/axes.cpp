@@ -31,26 +31,8 @@ Axis axis_for(const std::string& name, const Scenario& scenario, const Cell& pin
   Axis axis;
   axis.field = &field_of(scenario, name);
   axis.off = name == "pp" ? "1" : axis.field->get(defaults);
-  std::vector<std::string> values;
-  const auto want = [&](const std::string& value) {
-    if (value != axis.off && std::find(values.begin(), values.end(), value) == values.end())
-      values.push_back(value);
-  };
-  if (name == "pp") {
-    want(field("pp").get(pinned));
-  } else if (name == "recompute") {
-    want("reentrant");
-    want("nonreentrant");
-  } else {
-    for (const auto& [which, value] : scenario.claim)
-      if (which == name) want(value);
-    for (const DeclaredFailure& declared : scenario.minimal)
-      for (const auto& [which, value] : declared.switches)
-        if (which == name) want(value);
-    if (name == "first_op") want("scale");
-    if (name == "residual") want("1");
-  }
-  for (const std::string& value : values) axis.on.push_back({label_for(name, value), name, value});
+  for (const std::string& value : on_values(scenario, name, pinned))
+    axis.on.push_back({label_for(name, value), name, value});
   return axis;
 }
 
@@ -68,6 +50,32 @@ void refuse_foreign_value(const Axis& axis, const Scenario& scenario, const Cell
 }
 
 }  // namespace
+
+std::vector<std::string> on_values(const Scenario& scenario, const std::string& name,
+                                   const Cell& pinned) {
+  static const Cell defaults;
+  const std::string off = name == "pp" ? "1" : field_of(scenario, name).get(defaults);
+  std::vector<std::string> values;
+  const auto want = [&](const std::string& value) {
+    if (value != off && std::find(values.begin(), values.end(), value) == values.end())
+      values.push_back(value);
+  };
+  if (name == "pp") {
+    want(field("pp").get(pinned));
+  } else if (name == "recompute") {
+    want("reentrant");
+    want("nonreentrant");
+  } else {
+    for (const auto& [which, value] : scenario.claim)
+      if (which == name) want(value);
+    for (const DeclaredFailure& declared : scenario.minimal)
+      for (const auto& [which, value] : declared.switches)
+        if (which == name) want(value);
+    if (name == "first_op") want("scale");
+    if (name == "residual") want("1");
+  }
+  return values;
+}
 
 Cell cell_of(const Matrix& matrix, const Choice& choice) {
   Cell cell = matrix.base;

@@ -33,6 +33,10 @@ struct Matrix {
   std::vector<Choice> choices;  // all possible cells: the base, each switch alone, pairs, ..., all
 };
 
+// What a switch of the scenario is when it is on: every value that its claim or its declared combinations have, an
+// operator before and a residual, both kinds of recompute, the pinned number of stages.
+std::vector<std::string> on_values(const Scenario& scenario, const std::string& name, const Cell& pinned);
+
 // The scenario's switches (Scenario::toggles) on top of `pinned`. A pipeline switch (pp) is in the matrix
 // when pinned.pp is above 1, off meaning one stage with the same blocks and micro-batches; a recompute
 // switch when `with_recompute`, with both kinds. Impossible cells are left out. Errors: UsageError when `pinned`

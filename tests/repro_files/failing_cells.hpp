@@ -34,7 +34,6 @@ inline const std::vector<FailingCell>& failing_cells() {
       {"SkipTwoLinearsNonReentrant",
        "skip_identity_two_linears_nonreentrant",
        {{"pp", "1"}, {"identity", "skip"}, {"fan_out", "2"}, {"recompute", "nonreentrant"}}},
-      {"SkipQlora", "skip_identity_qlora", {{"pp", "1"}, {"identity", "skip"}}},
       {"OverlapStoppedInput",
        "overlap_stopped_input",
        {{"pp", "1"}, {"path", "overlap"}, {"embed", "0"}}},

@@ -142,6 +142,13 @@ TEST(ReproRefusalTest, OutcomesWithoutATextAreNamed) {
     EXPECT_TRUE(contains(std::get<ReproRefusal>(result).reason, "HANG"));
   }
 }
+TEST(ReproRefusalTest, ALayersOwnFunctionIsNamed) {
+  for (const ReproResult& result :
+       make_repro_files(request_of("skip_identity_qlora", {{"pp", "1"}, {"identity", "skip"}}))) {
+    ASSERT_TRUE(std::holds_alternative<ReproRefusal>(result));
+    EXPECT_TRUE(contains(std::get<ReproRefusal>(result).reason, "quantised linear"));
+  }
+}
 TEST(ReproRefusalTest, AnUnknownKindIsRefusedByThePythonFileAlone) {
   auto request = request_of("skip_identity_leaf", {{"pp", "2"}, {"identity", "skip"}});
   request.outcome.kind = "REPLAY_MISMATCH";
