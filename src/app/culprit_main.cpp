@@ -20,6 +20,7 @@
 #include "app/isolate_command.hpp"
 #include "app/diff_command.hpp"
 #include "app/report_command.hpp"
+#include "app/repro_command.hpp"
 #include "app/run_command.hpp"
 #include "base/error.hpp"
 #include "base/version.hpp"
@@ -108,6 +109,7 @@ int main(int argc, char** argv) {
   RunCommand run(app);
   ReportCommand report(app);
   DiffCommand diff(app);
+  ReproCommand repro(app);
   CellsCommand cells;
   cells.add_to(app);
   IsolateCommand isolate(app);
@@ -122,6 +124,7 @@ int main(int argc, char** argv) {
     if (app.got_subcommand("run")) return run.run({argv, argv + argc});
     if (app.got_subcommand("report")) return report.run();
     if (app.got_subcommand("diff")) return diff.run();
+    if (app.got_subcommand("repro")) return repro.run();
     if (app.got_subcommand("cells")) return cells.run();
     if (app.got_subcommand("isolate")) return isolate.run({argv, argv + argc});
     if (app.got_subcommand("check")) return check.run();

@@ -14,7 +14,7 @@
 namespace culprit {
 
 // A cell at other sizes.
-struct SizeTrial {
+struct ResizedCell {
   Cell cell;
   Outcome outcome;
 };
@@ -30,7 +30,7 @@ struct MinimalFinding {
   // Filled by trace_findings; without ranks where there is none.
   CellTrace trace;
   CellTrace neighbour_trace;
-  SizeTrial smallest;       // the combination itself at the smallest sizes of the model
+  ResizedCell smallest;       // the combination itself at the smallest sizes of the model
 };
 
 struct JobResult {
