@@ -12,6 +12,10 @@ package_is_here() {
     libcli11-dev) probe=CLI/App.hpp ;;
     nlohmann-json3-dev) probe=nlohmann/json.hpp ;;
     libgtest-dev) probe=gtest/gtest.h ;;
+    python3-jsonschema)
+      python3 -c 'import jsonschema' 2>/dev/null || /usr/bin/python3 -c 'import jsonschema' 2>/dev/null
+      return
+      ;;
     *) probe=$1 ;;
   esac
   case $probe in
