@@ -6,14 +6,16 @@
 # Needs a C++20 compiler, CMake, Ninja, OpenBLAS, fmt, CLI11 and nlohmann/json; on Debian what is missing is
 # installed with apt-get where that is allowed. Uses no other network. Exit status 3: could not build.
 set -euo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(CDPATH= cd -- "$(dirname "$(readlink -f -- "${BASH_SOURCE[0]}")")" >/dev/null && pwd)
 build=$root/build
 binary=$build/bin/culprit
 
 # Everything that is built from, by age: no build tool runs when nothing is newer than the program.
 is_fresh() {
   [ -x "$binary" ] && [ -f "$build/.complete" ] &&
-    [ -z "$(find "$root/src" "$root/repro" "$root/cmake" "$root/CMakeLists.txt" -newer "$build/.complete" -print -quit)" ]
+    [ -z "$(find "$root/src" "$root/repro" "$root/cmake" "$root/CMakeLists.txt" -newer "$build/.complete" -print -quit)" ] &&
+    # The report names the commit: a new one changes the log of HEAD.
+    ! { [ -f "$root/.git/logs/HEAD" ] && [ "$root/.git/logs/HEAD" -nt "$build/.complete" ]; }
 }
 
 fail() {
@@ -21,46 +23,10 @@ fail() {
   exit 3
 }
 
-# package:probe; the probe says whether it is there.
-missing_packages() {
-  local header_dirs="/usr/include /usr/local/include" name probe dir found
-  command -v "${CXX:-g++}" >/dev/null || echo g++
-  command -v cmake >/dev/null || echo cmake
-  command -v ninja >/dev/null || echo ninja-build
-  while read -r name probe; do
-    found=
-    for dir in $header_dirs; do
-      # shellcheck disable=SC2086
-      if compgen -G "$dir/$probe" >/dev/null; then found=1; fi
-    done
-    [ -n "$found" ] || echo "$name"
-  done <<EOF
-libopenblas-dev */cblas.h
-libfmt-dev fmt/format.h
-libcli11-dev CLI/App.hpp
-nlohmann-json3-dev nlohmann/json.hpp
-EOF
-}
-
-install_packages() {
-  local -a packages=("$@")
-  local line="apt-get install -y --no-install-recommends ${packages[*]}"
-  if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
-    printf 'run_repro.sh: installing %s\n' "${packages[*]}" >&2
-    mkdir -p "$build"
-    if ! { DEBIAN_FRONTEND=noninteractive apt-get update -q && DEBIAN_FRONTEND=noninteractive $line -q; } >"$build/install.log" 2>&1; then
-      tail -n 20 "$build/install.log" >&2
-      fail "could not install; the whole log is $build/install.log"
-    fi
-  else
-    fail "missing: ${packages[*]}; run: sudo $line"
-  fi
-}
-
 build_culprit() {
-  local -a missing
-  mapfile -t missing < <(missing_packages)
-  [ "${#missing[@]}" -eq 0 ] || install_packages "${missing[@]}"
+  # shellcheck source=cmake/debian_packages.sh
+  . "$root/cmake/debian_packages.sh"
+  ensure_packages run_repro.sh "$build/install.log" g++ cmake ninja-build libopenblas-dev libfmt-dev libcli11-dev nlohmann-json3-dev
   mkdir -p "$build"
   printf 'run_repro.sh: building (a minute on two cores, once) ...\n' >&2
   local marker=$build/.started
@@ -73,7 +39,14 @@ build_culprit() {
   mv "$marker" "$build/.complete"
 }
 
-is_fresh || build_culprit
+if ! is_fresh; then
+  # Two first runs at once: the second waits, and then finds everything built.
+  mkdir -p "$build"
+  exec 9>"$build/.lock"
+  if command -v flock >/dev/null; then flock 9; fi
+  is_fresh || build_culprit
+  exec 9>&-
+fi
 case "${1-}" in
   --version) exec "$binary" --version ;;
   *) exec "$binary" run "$@" ;;

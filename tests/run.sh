@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Runs all tests: the release build with everything, then the engine and its neighbours under AddressSanitizer +
-# UBSan, then the ranks' threads (engine, communicator, recorded cells) under ThreadSanitizer. On Debian what is missing is installed with apt-get where that is allowed.
+# UBSan, then the ranks' threads (engine, communicator, recorded cells) under ThreadSanitizer. On Debian what is
+# missing is installed with apt-get where that is allowed.
 #   tests/run.sh             all of it
 #   tests/run.sh --quick     the release build only
 set -euo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+root=$(CDPATH= cd -- "$(dirname "$(readlink -f -- "${BASH_SOURCE[0]}")")/.." >/dev/null && pwd)
 cd "$root"
 quick=
 case "${1-}" in
@@ -13,22 +14,10 @@ case "${1-}" in
   *) printf 'tests/run.sh: unknown flag %s; did you mean --quick?\n' "$1" >&2; exit 2 ;;
 esac
 
-packages=(g++ cmake ninja-build git libopenblas-dev libfmt-dev libcli11-dev nlohmann-json3-dev libgtest-dev python3)
-missing=()
-for package in "${packages[@]}"; do
-  dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
-done
-if [ "${#missing[@]}" -gt 0 ]; then
-  line="apt-get install -y --no-install-recommends ${missing[*]}"
-  if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
-    printf 'tests/run.sh: installing %s\n' "${missing[*]}" >&2
-    DEBIAN_FRONTEND=noninteractive apt-get update -q >/dev/null
-    DEBIAN_FRONTEND=noninteractive $line -q >/dev/null
-  else
-    printf 'tests/run.sh: missing: %s; run: sudo %s\n' "${missing[*]}" "$line" >&2
-    exit 3
-  fi
-fi
+# shellcheck source=cmake/debian_packages.sh
+. cmake/debian_packages.sh
+ensure_packages tests/run.sh build/install.log \
+  g++ cmake ninja-build git libopenblas-dev libfmt-dev libcli11-dev nlohmann-json3-dev libgtest-dev python3
 
 jobs=$(nproc)
 failed=()
@@ -63,7 +52,6 @@ if [ -z "$quick" ]; then
   run_preset tsan -L 'unit|contract|repro|matrix'
 fi
 if [ "${#failed[@]}" -gt 0 ]; then
-  printf 'tests/run.sh: failed: %s
-' "${failed[*]}" >&2
+  printf 'tests/run.sh: failed: %s\n' "${failed[*]}" >&2
   exit 1
 fi

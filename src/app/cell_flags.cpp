@@ -8,10 +8,12 @@
 #include <CLI/Formatter.hpp>
 #include <cstdio>
 #include <functional>
+#include <system_error>
 
 #include "base/error.hpp"
-#include "terminal/suggest.hpp"
+#include "process/standard_streams.hpp"
 #include "terminal/escape.hpp"
+#include "terminal/suggest.hpp"
 
 namespace culprit {
 
@@ -26,7 +28,8 @@ struct CellFlags::Impl {
   bool skip = false;
 };
 
-CellFlags::CellFlags(CLI::App& app, const std::vector<Field>& own) : impl_(std::make_unique<Impl>()) {
+CellFlags::CellFlags(CLI::App& app, const std::vector<Field>& own)
+    : impl_(std::make_unique<Impl>()) {
   std::vector<const Field*> rows;
   for (const Field& row : fields()) rows.push_back(&row);
   for (const Field& row : own) rows.push_back(&row);
@@ -36,20 +39,25 @@ CellFlags::CellFlags(CLI::App& app, const std::vector<Field>& own) : impl_(std::
     slot->field = &row;
     const std::string group = row.group == Field::Group::kSize ? "Sizes" : "Toggles";
     static const Cell defaults;
-    const std::string shown =
-        row.name == "blocks" ? row.help : fmt::format("{} (default {})", row.help, row.get(defaults));
+    const std::string shown = row.name == "blocks"
+                                  ? row.help
+                                  : fmt::format("{} (default {})", row.help, row.get(defaults));
     if (row.form == Field::Form::kSwitch) {
       const std::string bare = row.flag().substr(2);
-      slot->option = app.add_flag(fmt::format("--{},!--no-{}", bare, bare), slot->on, shown);
+      slot->option = app.add_flag(fmt::format("--{},!--no-{}", bare, bare), slot->on, shown)
+                         ->disable_flag_override();
     } else {
       slot->option = app.add_option(row.flag(), slot->value, shown);
       if (row.name == "recompute") slot->option->expected(0, 1)->default_str("");
-      slot->option->type_name(row.form == Field::Form::kChoice ? fmt::format("{}", fmt::join(row.values, "|")) : "N");
+      slot->option->type_name(
+          row.form == Field::Form::kChoice ? fmt::format("{}", fmt::join(row.values, "|")) : "N");
     }
     slot->option->group(group);
     impl_->slots.push_back(std::move(slot));
     if (row.name == "identity")
-      app.add_flag("--skip-c-identity", impl_->skip, "the same as --identity=skip")->group("Toggles");
+      app.add_flag("--skip-c-identity", impl_->skip, "the same as --identity=skip")
+          ->disable_flag_override()
+          ->group("Toggles");
   }
 }
 CellFlags::~CellFlags() = default;
@@ -86,34 +94,45 @@ std::vector<std::string> valid_flags(const CLI::App& app) {
 }  // namespace
 
 int parse_or_report(CLI::App& app, int argc, char** argv) {
+  open_missing_standard_streams();
   try {
     app.parse(argc, argv);
     return -1;
   } catch (const CLI::Success& success) {
-    return app.exit(success);
+    return guarded(app.get_name(), [&] { return app.exit(success); });
   } catch (const CLI::ParseError& error) {
     const CLI::App* used = &app;
     for (const auto* sub : app.get_subcommands()) used = sub;
     std::string message = error.what();
     for (const std::string& extra : used->remaining()) {
       const std::string name = extra.substr(0, extra.find('='));
-      message = fmt::format("unknown {} '{}'", name.starts_with('-') ? "flag" : "argument", escape_controls(extra));
+      message = fmt::format("unknown {} '{}'", name.starts_with('-') ? "flag" : "argument",
+                            escape_controls(extra));
       message += did_you_mean(name, valid_flags(*used));
       break;
     }
-    fmt::print(stderr, "{}: {}\n(--help lists all flags)\n", used->get_name(), message);
+    const std::string name =
+        used == &app ? app.get_name() : app.get_name() + " " + used->get_name();
+    fmt::print(stderr, "{}: {}\n(--help lists all flags)\n", name, message);
     return kExitUsage;
   }
 }
 
 int guarded(const std::string& program, const std::function<int()>& body) {
   try {
-    return body();
-  } catch (const Error& error) {
+    const int status = body();
+    flush_standard_output();
+    return status;
+  } catch (const std::system_error&
+               error) {  // a write to a full disk or a closed descriptor, among others
     fmt::print(stderr, "{}: {}\n", program, escape_controls(error.what()));
+    return kExitSetup;
+  } catch (const Error& error) {
+    fmt::print(stderr, "{}: {}\n", program, escape_controls_keep_lines(error.what()));
     return error.exit_status();
   } catch (const std::exception& error) {
-    fmt::print(stderr, "{}: broken: {}; please report this\n", program, escape_controls(error.what()));
+    fmt::print(stderr, "{}: broken: {}; please report this\n", program,
+               escape_controls(error.what()));
     return kExitSetup;
   }
 }

@@ -7,6 +7,7 @@
 #include "config/cell.hpp"
 #include "launch/launch_mapping.hpp"
 #include "report/run_record.hpp"
+#include "scenario/scenario.hpp"
 
 namespace culprit {
 
@@ -17,9 +18,12 @@ struct LaunchJob {
 };
 
 // The job as the released layers run it and as layers do that hand the flag to the identity operator
-// themselves (docs/semantics.md, rule 19): two jobs where the script asks for asynchronous all-reduce, else
-// one. Errors: UsageError when the sizes are impossible.
-std::vector<LaunchJob> launch_jobs(const launch::LaunchMapping& mapping);
+// themselves (docs/semantics.md, rule 19): two jobs where the script asks for asynchronous all-reduce (or it is
+// not known whether it does), else one. `given` is what was said beside the script: sizes that the script
+// leaves unknown and whatever it has no word for. Nothing is guessed: an unknown tp, pp or number of micro-batches
+// that `given` lacks is an error; an unknown recompute switch is in the matrix, off and on.
+// Errors: UsageError, also when `given` contradicts the script or the sizes are impossible.
+std::vector<LaunchJob> launch_jobs(const launch::LaunchMapping& mapping, const Settings& given);
 
 // What was read, for the report.
 LaunchNotes launch_notes(const std::string& file, const launch::LaunchMapping& mapping);

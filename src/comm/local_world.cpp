@@ -68,12 +68,18 @@ void LocalWorld::settle() {
                           [&](int peer) { return ranks_[peer]->state == state; });
     };
     if (const auto peer = in_state(State::kFailed); peer != missing.end()) {
-      decide(rank, Verdict::kPeerLost,
-             fmt::format("rank {} waits in {} for rank {}, which has left", me, rank.waits_at, *peer));
+      decide(
+          rank, Verdict::kPeerLost,
+          fmt::format("rank {} waits in {} for rank {}, which has left", me, rank.waits_at, *peer));
       any_can_move = true;
-    } else if (const auto done = in_state(State::kFinished); done != missing.end()) {
+    } else if (const auto done = in_state(State::kFinished);
+               std::all_of(missing.begin(), missing.end(),
+                           [&](int member) { return ranks_[member]->state == State::kFinished; })) {
+      // Not before: another missing peer may still fail, and then this rank has lost it. What a
+      // rank comes to must not depend on which of two peers ends first.
       decide(rank, Verdict::kHang,
-             fmt::format("rank {} waits in {} for rank {}, which has finished", me, rank.waits_at, *done));
+             fmt::format("rank {} waits in {} for rank {}, which has finished", me, rank.waits_at,
+                         *done));
       any_can_move = true;
     }
   }
@@ -82,7 +88,8 @@ void LocalWorld::settle() {
   std::string all;
   for (std::size_t me = 0; me < ranks_.size(); ++me) {
     if (!undecided(*ranks_[me])) continue;
-    all += fmt::format("{}rank {} waits in {} for rank", all.empty() ? "" : "; ", me, ranks_[me]->waits_at);
+    all += fmt::format("{}rank {} waits in {} for rank", all.empty() ? "" : "; ", me,
+                       ranks_[me]->waits_at);
     for (const int peer : ranks_[me]->missing()) all += fmt::format(" {}", peer);
   }
   for (auto& rank : ranks_)
@@ -92,9 +99,14 @@ void LocalWorld::settle() {
 // A collective that this rank has joined.
 class LocalWork final : public Work {
  public:
-  LocalWork(LocalWorld& world, LocalWorld::CollectiveKey key, const std::vector<int>& members, int me,
-            bool gather, std::span<float> buffer, std::string what)
-      : world_(world), key_(key), members_(members), me_(me), gather_(gather), buffer_(buffer),
+  LocalWork(LocalWorld& world, LocalWorld::CollectiveKey key, const std::vector<int>& members,
+            int me, bool gather, std::span<float> buffer, std::string what)
+      : world_(world),
+        key_(key),
+        members_(members),
+        me_(me),
+        gather_(gather),
+        buffer_(buffer),
         what_(std::move(what)) {}
 
   void wait() override {
@@ -117,9 +129,10 @@ class LocalWork final : public Work {
     const auto& first = *collective.parts[0];
     for (std::size_t i = 1; i < members_.size(); ++i)
       if (collective.parts[i]->size() != first.size())
-        throw SubjectError(kind::kCollectiveMismatch,
-                           fmt::format("{}: rank {} gave {} elements, rank {} gave {}", what_, members_[0],
-                                       first.size(), members_[i], collective.parts[i]->size()));
+        throw SubjectError(
+            kind::kCollectiveMismatch,
+            fmt::format("{}: rank {} gave {} elements, rank {} gave {}", what_, members_[0],
+                        first.size(), members_[i], collective.parts[i]->size()));
     if (gather_) {
       auto out = buffer_.begin();
       for (const auto& part : collective.parts) out = std::copy(part->begin(), part->end(), out);
@@ -128,7 +141,8 @@ class LocalWork final : public Work {
     if (collective.total.empty()) {
       collective.total = first;
       for (std::size_t i = 1; i < members_.size(); ++i)
-        for (std::size_t j = 0; j < first.size(); ++j) collective.total[j] += (*collective.parts[i])[j];
+        for (std::size_t j = 0; j < first.size(); ++j)
+          collective.total[j] += (*collective.parts[i])[j];
     }
     std::copy(collective.total.begin(), collective.total.end(), buffer_.begin());
   }
@@ -155,7 +169,8 @@ class LocalCommunicator final : public Communicator {
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(members_.size()); }
 
-  std::unique_ptr<Work> start_all_reduce(std::span<float> buffer, const std::string& what) override {
+  std::unique_ptr<Work> start_all_reduce(std::span<float> buffer,
+                                         const std::string& what) override {
     return join(/*gather=*/false, buffer, buffer, what);
   }
   void all_gather(std::span<const float> mine, std::span<float> gathered,

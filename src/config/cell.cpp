@@ -154,8 +154,9 @@ std::vector<Field> make_fields() {
           [](Cell& c, V v) {
             double value = 0;
             const auto [end, error] = std::from_chars(v.data(), v.data() + v.size(), value);
-            if (error != std::errc{} || end != v.data() + v.size() || !(value > 0) || !std::isfinite(value))
-              refuse("loss_scale", v, "a finite number above 0");
+            // The gradients are float32: a factor must leave room on both sides of 1.
+            if (error != std::errc{} || end != v.data() + v.size() || !(value >= 1e-18) || !(value <= 1e18))
+              refuse("loss_scale", v, "a number from 1e-18 to 1e18");
             c.loss_scale = value;
           }),
       with_set(choice<&Cell::loss_division, LossDivision>(
@@ -176,11 +177,15 @@ std::vector<Field> make_fields() {
 
 }  // namespace
 
-std::string Field::flag() const {
+namespace {
+std::string flag_for(const std::string& name) {
   std::string text = "--" + name;
   std::replace(text.begin(), text.end(), '_', '-');
   return text;
 }
+}  // namespace
+
+std::string Field::flag() const { return flag_for(name); }
 
 const std::vector<Field>& fields() {
   static const std::vector<Field> rows = make_fields();
@@ -249,7 +254,7 @@ std::vector<std::string> to_flags(const Cell& cell) {
     else
       flags.push_back(row.flag() + "=" + value);
   }
-  for (const auto& [name, value] : cell.extra) flags.push_back("--" + name + "=" + value);
+  for (const auto& [name, value] : cell.extra) flags.push_back(flag_for(name) + "=" + value);
   return flags;
 }
 

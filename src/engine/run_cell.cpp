@@ -1,17 +1,22 @@
 #include "engine/run_cell.hpp"
 
+#include <fmt/format.h>
+
 #include <exception>
 #include <map>
 #include <memory>
 #include <numeric>
+#include <system_error>
 #include <thread>
 
 #include "autograd/functions.hpp"
 #include "autograd/rules.hpp"
+#include "base/error.hpp"
 #include "base/subject_error.hpp"
 #include "comm/local_world.hpp"
 #include "engine/engine_ops.hpp"
 #include "tensor/cpu_backend.hpp"
+#include "trace/rank_recorder.hpp"
 
 namespace culprit {
 namespace {
@@ -33,9 +38,12 @@ std::vector<int> pipe_group(int tp_rank, const Cell& cell) {
 // One rank's whole run.
 class RankRun {
  public:
-  RankRun(const Model& model, const Cell& cell, const CellRunOptions& options, LocalWorld& world, int stage,
-          int tp_rank)
-      : model_(model), cell_(cell), options_(options), backend_(make_cpu_backend()),
+  RankRun(const Model& model, const Cell& cell, const CellRunOptions& options, LocalWorld& world,
+          int stage, int tp_rank)
+      : model_(model),
+        cell_(cell),
+        options_(options),
+        backend_(make_cpu_backend()),
         context_(*backend_, rules_of(cell.framework)) {
     context_.on_operation = options.on_operation;
     result_.stage = stage;
@@ -44,6 +52,13 @@ class RankRun {
     // Group ids: tensor groups by stage, then the pipes by tensor rank.
     if (cell.tp > 1) tensor_comm_ = world.group(stage, tensor_group(stage, cell), me);
     if (cell.pp > 1) pipe_comm_ = world.group(cell.pp + tp_rank, pipe_group(tp_rank, cell), me);
+    if (options.trace) {
+      recorder_ = std::make_unique<RankRecorder>(
+          context_, [this] { return stage_ ? stage_->phase() : Phase{}; });
+      context_.observer = recorder_.get();
+      if (tensor_comm_) tensor_comm_ = recorder_->record(std::move(tensor_comm_), "tensor");
+      if (pipe_comm_) pipe_comm_ = recorder_->record(std::move(pipe_comm_), "pipe");
+    }
     group_ = {.comm = tensor_comm_.get(), .rank = tp_rank, .size = cell.tp};
   }
 
@@ -60,13 +75,15 @@ class RankRun {
                              .boundary = std::vector<Shape>(model_.boundary_width, activation())};
     const StageModel stage_model{
         .data = [this](int m) { return constant(ValueKind::kData, m); },
-        .forward = [&](const std::vector<Tensor>& inputs) { return model_.run(ops, blocks, inputs); },
+        .forward =
+            [&](const std::vector<Tensor>& inputs) { return model_.run(ops, blocks, inputs); },
         .loss =
             [this](const Tensor& y, int m) {
               const Tensor off = subtract(context_, y, constant(ValueKind::kTarget, m));
               return mean(context_, square(context_, off));
             }};
     PipelineStage stage(context_, policy, stage_model, pipe_comm_.get());
+    stage_ = &stage;
     if (options_.keep_micro_batch_grads) stage.on_backward_done = [this](int) { keep_grads(); };
     try {
       stage.run();
@@ -81,19 +98,23 @@ class RankRun {
       result_.comm.transfer_bytes = pipe_comm_->counters().transfer_bytes;
     }
     result_.memory = backend_->counters();
+    if (recorder_) take_trace();
+    stage_ = nullptr;
     return std::move(result_);
   }
 
  private:
   Shape activation() const { return {cell_.tokens, cell_.hidden}; }
 
-  Tensor upload(const std::vector<float>& values, Shape shape, const std::string& name, bool stop_gradient) {
+  Tensor upload(const std::vector<float>& values, Shape shape, const std::string& name,
+                bool stop_gradient) {
     auto impl = context_.allocate(shape);
     context_.backend().upload(values, impl->data());
     return Tensor(std::move(impl), name, stop_gradient);
   }
   Tensor constant(ValueKind value_kind, int micro_batch) {
-    const std::string name = (value_kind == ValueKind::kData ? "data" : "target") + std::to_string(micro_batch);
+    const std::string name =
+        (value_kind == ValueKind::kData ? "data" : "target") + std::to_string(micro_batch);
     return upload(make_values(value_kind, micro_batch, 0, activation()), activation(), name,
                   /*stop_gradient=*/true);
   }
@@ -101,9 +122,10 @@ class RankRun {
     for (const ParameterSpec& spec : model_.parameters(cell_)) {
       if (stage_of(spec.block, cell_) != result_.stage) continue;
       const auto whole = make_values(spec.value_kind, spec.block, spec.term, spec.shape);
-      parameters_.push_back(upload(shard_of(whole, spec.shape, spec.split, result_.tp_rank, cell_.tp),
-                                   shard_shape(spec.shape, spec.split, cell_.tp), spec.name,
-                                   /*stop_gradient=*/!spec.trainable));
+      parameters_.push_back(
+          upload(shard_of(whole, spec.shape, spec.split, result_.tp_rank, cell_.tp),
+                 shard_shape(spec.shape, spec.split, cell_.tp), spec.name,
+                 /*stop_gradient=*/!spec.trainable));
       result_.grads.push_back({.spec = spec, .grad = std::nullopt, .after_micro_batch = {}});
     }
   }
@@ -113,7 +135,8 @@ class RankRun {
     return map;
   }
 
-  // What the gradient of a parameter is worth once scaling and delayed division are taken out of it.
+  // What the gradient of a parameter is worth once scaling and delayed division are taken out of
+  // it.
   std::optional<std::vector<float>> grad_of(const Tensor& parameter) {
     const Tensor grad = parameter.grad();
     if (!grad.defined()) return std::nullopt;
@@ -126,9 +149,16 @@ class RankRun {
       result_.grads[i].after_micro_batch.push_back(grad_of(parameters_[i]));
   }
   void finish(const PipelineStage& stage) {
-    for (std::size_t i = 0; i < parameters_.size(); ++i) result_.grads[i].grad = grad_of(parameters_[i]);
+    for (std::size_t i = 0; i < parameters_.size(); ++i)
+      result_.grads[i].grad = grad_of(parameters_[i]);
     result_.loss = stage.loss();
     result_.released_outputs = stage.released_outputs();
+  }
+  void take_trace() {
+    if (result_.error) recorder_->raised(result_.error->kind, result_.error->message);
+    result_.trace = recorder_->take();
+    result_.trace.stage = result_.stage;
+    result_.trace.tp_rank = result_.tp_rank;
   }
   RankError describe(const SubjectError& error, Phase phase) const {
     RankError::Class error_class = RankError::Class::kError;
@@ -147,6 +177,8 @@ class RankRun {
   const CellRunOptions& options_;
   std::unique_ptr<Backend> backend_;  // before everything that holds its memory
   Context context_;
+  std::unique_ptr<RankRecorder> recorder_;  // before the communicators that it stands before
+  const PipelineStage* stage_ = nullptr;    // while it runs
   std::unique_ptr<Communicator> tensor_comm_, pipe_comm_;
   TensorParallelGroup group_;
   std::vector<Tensor> parameters_;
@@ -155,7 +187,8 @@ class RankRun {
 
 }  // namespace
 
-std::vector<RankResult> run_cell(const Model& model, const Cell& cell, const CellRunOptions& options) {
+std::vector<RankResult> run_cell(const Model& model, const Cell& cell,
+                                 const CellRunOptions& options) {
   validate(cell);
   const int world_size = cell.tp * cell.pp;
   LocalWorld world(world_size);
@@ -175,7 +208,20 @@ std::vector<RankResult> run_cell(const Model& model, const Cell& cell, const Cel
   };
   {
     std::vector<std::jthread> threads;
-    for (int me = 1; me < world_size; ++me) threads.emplace_back(body, me);
+    std::string cannot_start;
+    for (int me = 1; me < world_size && cannot_start.empty(); ++me) try {
+        threads.emplace_back(body, me);
+      } catch (const std::system_error& error) {
+        cannot_start =
+            fmt::format("can't start a thread for rank {} of {}: {}", me, world_size, error.what());
+        // Those that run must not wait for ranks that will never be.
+        world.failed(0);
+        for (int absent = me; absent < world_size; ++absent) world.failed(absent);
+      }
+    if (!cannot_start.empty()) {
+      threads.clear();
+      throw SetupError(cannot_start);
+    }
     body(0);
   }
   for (const auto& exception : broken)

@@ -1,6 +1,11 @@
 #include "matrix/axes.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+
+#include "base/error.hpp"
 
 namespace culprit {
 namespace {
@@ -9,7 +14,8 @@ namespace {
 std::string label_for(const std::string& name, const std::string& value) {
   if (name == "identity" && value == "skip") return "skip_c_identity";
   if (name == "identity") return "identity " + value;
-  if (name == "recompute") return value == "nonreentrant" ? "recompute (non-reentrant)" : "recompute (reentrant)";
+  if (name == "recompute")
+    return value == "nonreentrant" ? "recompute (non-reentrant)" : "recompute (reentrant)";
   if (name == "pp") return "pp-merge";
   if (name == "first_op") return "operator before";
   if (name == "residual") return "residual";
@@ -27,7 +33,8 @@ Axis axis_for(const std::string& name, const Scenario& scenario, const Cell& pin
   axis.off = name == "pp" ? "1" : axis.field->get(defaults);
   std::vector<std::string> values;
   const auto want = [&](const std::string& value) {
-    if (value != axis.off && std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+    if (value != axis.off && std::find(values.begin(), values.end(), value) == values.end())
+      values.push_back(value);
   };
   if (name == "pp") {
     want(field("pp").get(pinned));
@@ -47,6 +54,19 @@ Axis axis_for(const std::string& name, const Scenario& scenario, const Cell& pin
   return axis;
 }
 
+// A switch of the matrix takes its off- and on-values whatever was asked for; another value can't
+// be in it.
+void refuse_foreign_value(const Axis& axis, const Scenario& scenario, const Cell& pinned) {
+  const std::string asked = axis.field->get(pinned);
+  std::vector<std::string> spanned{axis.off};
+  for (const AxisValue& on : axis.on) spanned.push_back(on.value);
+  if (std::find(spanned.begin(), spanned.end(), asked) != spanned.end()) return;
+  throw UsageError(fmt::format(
+      "{}={}: the matrix of {} always has {} as {}; run the one cell with the program {} {}={}",
+      axis.field->flag(), asked, scenario.name, axis.field->name, fmt::join(spanned, " and "),
+      scenario.name, axis.field->flag(), asked));
+}
+
 }  // namespace
 
 Cell cell_of(const Matrix& matrix, const Choice& choice) {
@@ -55,17 +75,25 @@ Cell cell_of(const Matrix& matrix, const Choice& choice) {
     const Axis& axis = matrix.axes[a];
     axis.field->set(cell, choice[a] == 0 ? axis.off : axis.on[choice[a] - 1].value);
   }
+  // A pinned release goes off with the pipeline: a single stage sends nothing that it could
+  // release. Where release is a switch of its own, that combination does not exist instead.
+  const bool release_is_switch =
+      std::any_of(matrix.axes.begin(), matrix.axes.end(),
+                  [](const Axis& axis) { return axis.field->name == "release"; });
+  if (cell.pp == 1 && !release_is_switch) cell.release = false;
   return cell;
 }
 
 std::size_t num_on(const Choice& choice) {
-  return static_cast<std::size_t>(std::count_if(choice.begin(), choice.end(), [](auto c) { return c != 0; }));
+  return static_cast<std::size_t>(
+      std::count_if(choice.begin(), choice.end(), [](auto c) { return c != 0; }));
 }
 
 std::string label_of(const Matrix& matrix, const Choice& choice) {
   std::string text;
   for (std::size_t a = 0; a < choice.size(); ++a)
-    if (choice[a] != 0) text += (text.empty() ? "" : " + ") + matrix.axes[a].on[choice[a] - 1].label;
+    if (choice[a] != 0)
+      text += (text.empty() ? "" : " + ") + matrix.axes[a].on[choice[a] - 1].label;
   return text.empty() ? "base" : text;
 }
 
@@ -83,10 +111,17 @@ Matrix make_matrix(const Scenario& scenario, const Cell& pinned, bool with_recom
   Matrix matrix;
   matrix.base = pinned;
   for (const std::string& name : scenario.toggles) {
-    if (name == "pp" && pinned.pp == 1) continue;
-    if (name == "recompute" && !with_recompute) continue;
+    if (name == "pp" && pinned.pp == 1) {
+      matrix.left_out.push_back("pp-merge: one stage was asked for (--pp)");
+      continue;
+    }
+    if (name == "recompute" && !with_recompute) {
+      matrix.left_out.push_back("recompute: not asked for (--recompute)");
+      continue;
+    }
     Axis axis = axis_for(name, scenario, pinned);
     if (axis.on.empty()) continue;
+    refuse_foreign_value(axis, scenario, pinned);
     axis.field->set(matrix.base, axis.off);
     matrix.axes.push_back(std::move(axis));
   }
@@ -103,6 +138,16 @@ Matrix make_matrix(const Scenario& scenario, const Cell& pinned, bool with_recom
       choice[a] = 0;
     }
   }
+  for (std::size_t a = 0; a < matrix.axes.size(); ++a)
+    for (std::size_t i = 0; i < matrix.axes[a].on.size(); ++i) {
+      if (std::any_of(matrix.choices.begin(), matrix.choices.end(),
+                      [&](const Choice& c) { return c[a] == i + 1; }))
+        continue;
+      Choice alone(matrix.axes.size(), 0);
+      alone[a] = i + 1;
+      matrix.left_out.push_back(matrix.axes[a].on[i].label + ": " +
+                                why_impossible(cell_of(matrix, alone)));
+    }
   std::stable_sort(matrix.choices.begin(), matrix.choices.end(),
                    [](const Choice& a, const Choice& b) { return num_on(a) < num_on(b); });
   return matrix;

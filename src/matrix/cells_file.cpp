@@ -69,13 +69,15 @@ std::vector<const Field*> read_header(const std::vector<std::string>& names) {
                                   [&](const Field& f) { return f.name == name; });
     if (row != fields().end()) {
       columns.push_back(&*row);
-    } else if (std::find(kResultColumns.begin(), kResultColumns.end(), name) != kResultColumns.end()) {
+    } else if (std::find(kResultColumns.begin(), kResultColumns.end(), name) !=
+               kResultColumns.end()) {
       columns.push_back(nullptr);
     } else {
       std::vector<std::string> known;
       for (const Field& f : fields()) known.push_back(f.name);
-      throw UsageError(fmt::format("line 1: unknown column '{}', known are {} and the result columns {}", name,
-                                   fmt::join(known, ", "), fmt::join(kResultColumns, ", ")));
+      throw UsageError(
+          fmt::format("line 1: unknown column '{}', known are {} and the result columns {}", name,
+                      fmt::join(known, ", "), fmt::join(kResultColumns, ", ")));
     }
   }
   return columns;
@@ -91,21 +93,27 @@ CellsFile read_cells(std::istream& in, const std::optional<std::string>& framewo
   int number = 0;
   if (!next_line(in, line, number) || line.empty())
     throw UsageError("line 1: no header; expected toggle columns such as tp,pp,acc,recompute");
+  if (line.starts_with("\xEF\xBB\xBF"))
+    line.erase(0, 3);  // the mark that spreadsheets put before UTF-8
   const auto columns = read_header(split_line(line, number));
   for (const Field* column : columns)
     if (column) file.columns.push_back(column->name);
-  if (file.columns.empty()) throw UsageError("line 1: no toggle column; expected such as tp,pp,acc,recompute");
+  if (file.columns.empty())
+    throw UsageError("line 1: no toggle column; expected such as tp,pp,acc,recompute");
   const auto named = std::find(file.columns.begin(), file.columns.end(), "framework");
   if (framework && named != file.columns.end())
-    throw UsageError(fmt::format("line 1: the column framework and --framework {} are both given; leave one out",
-                                 *framework));
-  const bool has_blocks = std::find(file.columns.begin(), file.columns.end(), "blocks") != file.columns.end();
+    throw UsageError(
+        fmt::format("line 1: the column framework and --framework {} are both given; leave one out",
+                    *framework));
+  const bool has_blocks =
+      std::find(file.columns.begin(), file.columns.end(), "blocks") != file.columns.end();
 
   while (next_line(in, line, number)) {
     if (line.empty()) continue;
     const auto values = split_line(line, number);
     if (values.size() != columns.size())
-      throw UsageError(fmt::format("line {}: got {} values, expected {}", number, values.size(), columns.size()));
+      throw UsageError(fmt::format("line {}: got {} values, expected {}", number, values.size(),
+                                   columns.size()));
     Cell cell = defaults;
     std::vector<std::string> toggles;
     try {
@@ -126,12 +134,14 @@ CellsFile read_cells(std::istream& in, const std::optional<std::string>& framewo
 }
 
 void write_cells(std::ostream& out, const CellsFile& file, const std::vector<Outcome>& outcomes) {
-  out << fmt::format("{},outcome,kind,where,loss,worst,checksum,freed\n", fmt::join(file.columns, ","));
+  out << fmt::format("{},outcome,kind,where,loss,worst,checksum,freed\n",
+                     fmt::join(file.columns, ","));
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     const Outcome& outcome = outcomes[i];
     std::string line;
     for (const auto& value : file.rows[i]) line += quoted(value) + ',';
-    line += fmt::format("{},{},{},", row_of(outcome.outcome).name, quoted(outcome.kind), quoted(outcome.where));
+    line += fmt::format("{},{},{},", row_of(outcome.outcome).name, quoted(outcome.kind),
+                        quoted(outcome.where));
     if (outcome.loss) line += fmt::format("{:.7g}", *outcome.loss);
     line += ',';
     if (outcome.worst) line += fmt::format("{:.3g}", *outcome.worst);

@@ -35,7 +35,8 @@ std::string in_words(OutcomeClass outcome, const std::string& kind, const std::s
 
 }  // namespace
 
-std::vector<std::size_t> minimal_failures(const Matrix& matrix, const std::vector<Outcome>& outcomes) {
+std::vector<std::size_t> minimal_failures(const Matrix& matrix,
+                                          const std::vector<Outcome>& outcomes) {
   std::map<Choice, std::size_t> index;
   for (std::size_t i = 0; i < matrix.choices.size(); ++i) index[matrix.choices[i]] = i;
   std::vector<std::size_t> minimal;
@@ -59,13 +60,35 @@ std::vector<std::size_t> minimal_failures(const Matrix& matrix, const std::vecto
   return minimal;
 }
 
+std::optional<std::size_t> nearest_passing(const Matrix& matrix,
+                                           const std::vector<Outcome>& outcomes,
+                                           std::size_t failing) {
+  std::optional<std::size_t> nearest;
+  bool same_layout = false;
+  for (std::size_t a = 0; a < matrix.axes.size(); ++a) {
+    Choice smaller = matrix.choices[failing];
+    if (smaller[a] == 0) continue;
+    smaller[a] = 0;
+    const auto place = std::find(matrix.choices.begin(), matrix.choices.end(), smaller);
+    if (place == matrix.choices.end()) continue;
+    const auto index = static_cast<std::size_t>(place - matrix.choices.begin());
+    if (!passes(outcomes[index])) continue;
+    const bool keeps_layout = matrix.axes[a].field->name != "pp";
+    if (nearest && (same_layout || !keeps_layout)) continue;
+    nearest = index;
+    same_layout = keeps_layout;
+  }
+  return nearest;
+}
+
 std::vector<std::string> differences_from_declared(const Scenario& scenario, const Matrix& matrix,
                                                    const std::vector<Outcome>& outcomes,
                                                    const std::vector<std::size_t>& minimal) {
   std::vector<std::string> differences;
   std::vector<Choice> declared_choices;
   const auto is_minimal = [&](const Choice& choice) {
-    return std::find_if(minimal.begin(), minimal.end(), [&](std::size_t i) { return matrix.choices[i] == choice; });
+    return std::find_if(minimal.begin(), minimal.end(),
+                        [&](std::size_t i) { return matrix.choices[i] == choice; });
   };
   for (const DeclaredFailure& declared : scenario.minimal) {
     const Choice choice = choice_of(matrix, declared.switches);
@@ -74,19 +97,23 @@ std::vector<std::string> differences_from_declared(const Scenario& scenario, con
     const std::string label = label_of(matrix, choice);
     const auto found = is_minimal(choice);
     if (found == minimal.end()) {
-      differences.push_back(fmt::format("{} was declared a minimal failing combination and is not one", label));
+      differences.push_back(
+          fmt::format("{} was declared a minimal failing combination and is not one", label));
       continue;
     }
     const Outcome& outcome = outcomes[*found];
     const std::string phase = outcome.first ? outcome.first->phase : "";
-    if (outcome.outcome != declared.outcome || outcome.kind != declared.kind || phase != declared.phase)
+    if (outcome.outcome != declared.outcome || outcome.kind != declared.kind ||
+        phase != declared.phase)
       differences.push_back(fmt::format("{}: declared {}, got {}", label,
                                         in_words(declared.outcome, declared.kind, declared.phase),
                                         in_words(outcome.outcome, outcome.kind, phase)));
   }
   for (const std::size_t i : minimal)
-    if (std::find(declared_choices.begin(), declared_choices.end(), matrix.choices[i]) == declared_choices.end())
-      differences.push_back(fmt::format("{} fails and was not declared", label_of(matrix, matrix.choices[i])));
+    if (std::find(declared_choices.begin(), declared_choices.end(), matrix.choices[i]) ==
+        declared_choices.end())
+      differences.push_back(
+          fmt::format("{} fails and was not declared", label_of(matrix, matrix.choices[i])));
   return differences;
 }
 

@@ -5,11 +5,14 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "config/cell.hpp"
 #include "outcome/outcome.hpp"
+#include "process/process_runner.hpp"
+#include "trace/cell_trace.hpp"
 
 namespace culprit {
 
@@ -19,6 +22,8 @@ struct TrialOptions {
   // Without any rank finishing an operation: the process group is killed and the cell is HANG.
   std::chrono::milliseconds stall_deadline{10000};
   int cancel_fd = -1;
+  // Before a batch starts: how many trials there are then in all, finished ones included.
+  std::function<void(std::size_t num_trials)> on_planned;
   // As each cell ends: its flags, what it came to, its JSON line (made up for a killed one).
   std::function<void(const std::vector<std::string>& flags, const Outcome& outcome, const std::string& line)> on_done;
 };
@@ -32,12 +37,17 @@ class TrialRunner {
   // SetupError when the program can't start, ends with a status that is no outcome, or prints no outcome;
   // Stopped when cancelled.
   std::vector<Outcome> run(const std::vector<Cell>& cells);
+  // Runs the cells once more, each writing what its ranks did to the file at the same place of `files`. A cell that
+  // left no file (killed, crashed) has an empty trace. Errors: as run.
+  std::vector<CellTrace> trace(const std::vector<Cell>& cells, const std::vector<std::filesystem::path>& files);
   std::size_t trials() const { return known_.size(); }
 
  private:
+  ProcessRequest request(const std::vector<std::string>& flags) const;
+
   std::string scenario_;
   TrialOptions options_;
-  std::map<std::vector<std::string>, Outcome> known_;
+  std::map<std::vector<std::string>, std::optional<Outcome>> known_;  // by flags; empty: asked for, not ended
 };
 
 // All flags of a cell as its program takes them: defaults too where none differs, so that it is never

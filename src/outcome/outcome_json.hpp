@@ -1,6 +1,7 @@
 // An outcome as one line of JSON (docs/schemas.md): what a scenario program prints and the driver reads.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
@@ -8,6 +9,9 @@
 #include "outcome/outcome.hpp"
 
 namespace culprit {
+
+// The object of such a line, for a document that holds it.
+nlohmann::ordered_json outcome_json(const std::string& scenario, const Cell& cell, const Outcome& outcome);
 
 // One line without a newline; text from outside is escaped.
 std::string to_json_line(const std::string& scenario, const Cell& cell, const Outcome& outcome);

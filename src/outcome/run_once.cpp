@@ -4,12 +4,12 @@
 #include "outcome/judge.hpp"
 
 namespace culprit {
-
 Outcome run_once(const Model& model, const Cell& cell, const std::function<void()>& on_operation) {
-  const Reference reference = make_reference(model, cell, /*keep_all=*/true);
+  const Reference reference = make_reference(model, cell, /*keep_all=*/true, on_operation);
   CellRunOptions options{.keep_micro_batch_grads = false, .on_operation = on_operation};
   Outcome outcome = judge(cell, run_cell(model, cell, options), reference);
-  if (outcome.outcome == OutcomeClass::kWrongGrad || outcome.outcome == OutcomeClass::kMissingGrad) {
+  if (outcome.outcome == OutcomeClass::kWrongGrad ||
+      outcome.outcome == OutcomeClass::kMissingGrad) {
     options.keep_micro_batch_grads = true;
     outcome.first = locate_first(cell, run_cell(model, cell, options), reference);
   }

@@ -31,9 +31,10 @@ std::vector<std::pair<std::string, std::string>> describe_environment() {
   return {{"culprit", fmt::format("{} (commit {})", kVersion, kBuildCommit)},
           {"compiler", kBuildCompiler},
           {"BLAS", blas_description()},
-          {"fmt", fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)},
-          {"nlohmann/json", fmt::format("{}.{}.{}", NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR,
-                                        NLOHMANN_JSON_VERSION_PATCH)},
+          {"fmt", fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100,
+                              FMT_VERSION % 100)},
+          {"nlohmann/json", fmt::format("{}.{}.{}", NLOHMANN_JSON_VERSION_MAJOR,
+                                        NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH)},
           {"CPU", fmt::format("{}, {} threads", value_after("/proc/cpuinfo", "model name"),
                               std::thread::hardware_concurrency())},
           {"system", value_after("/etc/os-release", "PRETTY_NAME")}};

@@ -1,5 +1,5 @@
-// Where a rank's memory lives and its arithmetic happens. One Backend a rank, used by that rank's thread
-// alone. A backend knows memory and numbers, never gradients.
+// Where a rank's memory lives and its arithmetic happens. One Backend a rank, used by that rank's
+// thread alone. A backend knows memory and numbers, never gradients.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ struct MemoryCounters {
   std::int64_t copied_bytes = 0;  // by copy() alone: what a fix that copies costs
 };
 
-// Elements are float32, row-major and dense. Unless said otherwise outputs must not overlap inputs, and
-// the sizes are the caller's responsibility (functions.cpp checks shapes before it calls).
+// Elements are float32, row-major and dense. Unless said otherwise outputs must not overlap inputs,
+// and the sizes are the caller's responsibility (functions.cpp checks shapes before it calls).
 class Backend {
  public:
   virtual ~Backend() = default;

@@ -44,6 +44,17 @@ TEST_F(JudgeTest, GradientAboveTheBoundIsWrongAndBelowIsNot) {
   EXPECT_EQ(fingerprint(judged()).substr(0, 10), "WRONG_GRAD");
 }
 
+TEST_F(JudgeTest, LossAboveTheBoundOnAnyRankOfTheLastStageIsWrong) {
+  for (const std::size_t rank : {2U, 3U}) {
+    const double kept = results[rank].loss;
+    results[rank].loss = kept + 0.5e-4;
+    EXPECT_EQ(name_of(judged()), "PASS") << rank;
+    results[rank].loss = kept + 2e-4;
+    EXPECT_EQ(name_of(judged()), "WRONG_LOSS") << rank;
+    results[rank].loss = kept;
+  }
+}
+
 TEST_F(JudgeTest, NanIsWrong) {
   (*embed().grad)[5] = std::numeric_limits<float>::quiet_NaN();
   EXPECT_EQ(name_of(judged()), "WRONG_GRAD");
