@@ -17,6 +17,20 @@
 
 namespace culprit {
 
+namespace {
+
+// What may follow "=" behind a flag without a value of its own; CLI11 takes any number, sign and
+// word.
+CLI::Validator on_or_off() {
+  return {[](const std::string& text) {
+            const bool is_bit = text == "1" || text == "0" || text == "true" || text == "false";
+            return is_bit ? std::string() : fmt::format("got '{}', expected 0 or 1", text);
+          },
+          ""};
+}
+
+}  // namespace
+
 struct CellFlags::Impl {
   struct Slot {
     const Field* field;
@@ -26,6 +40,7 @@ struct CellFlags::Impl {
   };
   std::vector<std::unique_ptr<Slot>> slots;
   bool skip = false;
+  CLI::Option* skip_option = nullptr;
 };
 
 CellFlags::CellFlags(CLI::App& app, const std::vector<Field>& own)
@@ -45,7 +60,7 @@ CellFlags::CellFlags(CLI::App& app, const std::vector<Field>& own)
     if (row.form == Field::Form::kSwitch) {
       const std::string bare = row.flag().substr(2);
       slot->option = app.add_flag(fmt::format("--{},!--no-{}", bare, bare), slot->on, shown)
-                         ->disable_flag_override();
+                         ->check(on_or_off());
     } else {
       slot->option = app.add_option(row.flag(), slot->value, shown);
       if (row.name == "recompute") slot->option->expected(0, 1)->default_str("");
@@ -55,9 +70,10 @@ CellFlags::CellFlags(CLI::App& app, const std::vector<Field>& own)
     slot->option->group(group);
     impl_->slots.push_back(std::move(slot));
     if (row.name == "identity")
-      app.add_flag("--skip-c-identity", impl_->skip, "the same as --identity=skip")
-          ->disable_flag_override()
-          ->group("Toggles");
+      impl_->skip_option =
+          app.add_flag("--skip-c-identity", impl_->skip, "the same as --identity=skip")
+              ->check(on_or_off())
+              ->group("Toggles");
   }
 }
 CellFlags::~CellFlags() = default;
@@ -69,10 +85,11 @@ Settings CellFlags::given() const {
     if (slot->field->form == Field::Form::kSwitch) value = slot->on ? "1" : "0";
     if (slot->field->name == "recompute" && value.empty()) value = "reentrant";
     bool was_given = slot->option->count() > 0;
-    if (slot->field->name == "identity" && impl_->skip) {
-      if (was_given && value != "skip")
+    if (slot->field->name == "identity" && impl_->skip_option->count() > 0) {
+      const std::string said = impl_->skip ? "skip" : "copy";
+      if (was_given && value != said)
         throw UsageError(fmt::format("--skip-c-identity contradicts --identity={}", value));
-      value = "skip";
+      value = said;
       was_given = true;
     }
     if (was_given) settings.emplace_back(slot->field->name, value);

@@ -18,6 +18,9 @@
 #include "app/cell_flags.hpp"
 #include "app/check_command.hpp"
 #include "app/isolate_command.hpp"
+#include "app/diff_command.hpp"
+#include "app/report_command.hpp"
+#include "app/repro_command.hpp"
 #include "app/run_command.hpp"
 #include "base/error.hpp"
 #include "base/version.hpp"
@@ -49,8 +52,9 @@ struct CellsCommand {
         ->capture_default_str();
     sub->add_option(
            "--framework", framework,
-           fmt::format("whose rules the engine follows where the file has no such column (default {})",
-                       Cell{}.framework))
+           fmt::format(
+               "whose rules the engine follows where the file has no such column (default {})",
+               Cell{}.framework))
         ->type_name(fmt::format("{}", fmt::join(field("framework").values, "|")));
     sub->add_option("--jobs", jobs, "cells at a time")
         ->check(CLI::Range(1, 256))
@@ -103,6 +107,9 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", std::string(kVersionText));
   app.require_subcommand(1);
   RunCommand run(app);
+  ReportCommand report(app);
+  DiffCommand diff(app);
+  ReproCommand repro(app);
   CellsCommand cells;
   cells.add_to(app);
   IsolateCommand isolate(app);
@@ -115,6 +122,9 @@ int main(int argc, char** argv) {
   }
   return guarded("culprit", [&] {
     if (app.got_subcommand("run")) return run.run({argv, argv + argc});
+    if (app.got_subcommand("report")) return report.run();
+    if (app.got_subcommand("diff")) return diff.run();
+    if (app.got_subcommand("repro")) return repro.run();
     if (app.got_subcommand("cells")) return cells.run();
     if (app.got_subcommand("isolate")) return isolate.run({argv, argv + argc});
     if (app.got_subcommand("check")) return check.run();

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <string_view>
+#include <vector>
 
 #include "base/error.hpp"
 
@@ -16,7 +18,7 @@ using launch::LaunchMapping;
 
 // The first flag for one of the settings whose value is not known; null if there is none.
 const launch::MappedFlag* unknown_flag(const LaunchMapping& mapping,
-                                       std::initializer_list<launch::Setting> settings) {
+                                       const std::vector<launch::Setting>& settings) {
   for (const launch::MappedFlag& flag : mapping.flags)
     if (!flag.known && std::find(settings.begin(), settings.end(), flag.setting) != settings.end())
       return &flag;
@@ -34,24 +36,30 @@ const std::string* value_in(const Settings& given, const std::string& name) {
   return nullptr;
 }
 
-// A size that decides the layout: from the script, else from the command line, else an error.
-void set_size(Cell& cell, const char* name, std::optional<int> in_script, const Settings& given,
-              const LaunchMapping& mapping, std::initializer_list<launch::Setting> settings) {
-  const std::string* said = value_in(given, name);
-  if (in_script && said)
-    throw UsageError(fmt::format("--{} {}: the launch script says {}; leave the flag out", name,
-                                 *said, *in_script));
-  if (in_script) return field(name).set(cell, std::to_string(*in_script));
-  if (said) return field(name).set(cell, *said);
-  std::string why = "the script does not say, and it can't be derived from what it says";
+// A size that decides the layout, and the flags that it comes from.
+struct ScriptSize {
+  const char* name;
+  std::optional<int> LaunchMapping::*value;
+  std::vector<launch::Setting> settings;
+};
+const std::vector<ScriptSize>& script_sizes() {
+  using launch::Setting;
+  static const std::vector<ScriptSize> sizes{
+      {"tp", &LaunchMapping::tp, {Setting::kTp}},
+      {"pp", &LaunchMapping::pp, {Setting::kPp}},
+      {"acc", &LaunchMapping::acc, {Setting::kAcc, Setting::kMicroBatch, Setting::kGlobalBatch}}};
+  return sizes;
+}
+
+std::string why_unknown(const LaunchMapping& mapping, const ScriptSize& size) {
+  if (const launch::MappedFlag* flag = unknown_flag(mapping, size.settings))
+    return fmt::format("{} ({}) is not known: {}", flag->name, place_of(*flag), flag->note);
   for (const auto* notes : {&mapping.unknowns, &mapping.notes})
     for (const launch::LaunchNote& note : *notes)
-      if (std::string_view(name) == "acc" && note.text.find("micro-batches can't be derived") != std::string::npos)
-        why = note.text;
-  if (const launch::MappedFlag* flag = unknown_flag(mapping, settings))
-    why = fmt::format("{} ({}) is not known: {}", flag->name, place_of(*flag), flag->note);
-  throw UsageError(
-      fmt::format("{}: {}; say it with --{} N beside --from", field(name).help, why, name));
+      if (std::string_view(size.name) == "acc" &&
+          note.text.find("micro-batches can't be derived") != std::string::npos)
+        return note.text;
+  return "the script does not say, and it can't be derived from what it says";
 }
 
 void refuse_what_the_script_decides(const Settings& given) {
@@ -63,14 +71,36 @@ void refuse_what_the_script_decides(const Settings& given) {
 
 }  // namespace
 
-std::vector<LaunchJob> launch_jobs(const LaunchMapping& mapping, const Settings& given) {
+void complete_sizes(LaunchMapping& mapping, const Settings& given) {
+  for (const ScriptSize& size : script_sizes()) {
+    std::optional<int>& value = mapping.*size.value;
+    const std::string* said = value_in(given, size.name);
+    if (value && said)
+      throw UsageError(fmt::format("--{} {}: the launch script says {}; leave the flag out",
+                                   size.name, *said, *value));
+    // Through the table's own ranges, wherever it comes from.
+    Cell checked;
+    if (value) {
+      field(size.name).set(checked, std::to_string(*value));
+    } else if (said) {
+      field(size.name).set(checked, *said);
+      value = std::stoi(field(size.name).get(checked));
+      mapping.notes.push_back({0, fmt::format("{} {}: from the command line", size.name, *value)});
+    } else {
+      throw UsageError(fmt::format("{}: {}; say it with --{} N beside --from",
+                                   field(size.name).help, why_unknown(mapping, size), size.name));
+    }
+  }
+}
+
+std::vector<LaunchJob> launch_jobs(LaunchMapping& mapping, const Settings& given) {
   using launch::Setting;
   refuse_what_the_script_decides(given);
+  complete_sizes(mapping, given);
   Cell cell;
-  set_size(cell, "tp", mapping.tp, given, mapping, {Setting::kTp});
-  set_size(cell, "pp", mapping.pp, given, mapping, {Setting::kPp});
-  set_size(cell, "acc", mapping.acc, given, mapping,
-           {Setting::kAcc, Setting::kMicroBatch, Setting::kGlobalBatch});
+  cell.tp = *mapping.tp;
+  cell.pp = *mapping.pp;
+  cell.acc = *mapping.acc;
   cell.blocks = default_blocks(cell.pp);
   cell.hidden = std::lcm(cell.hidden, cell.tp);
   if (mapping.loss_scale) field("loss_scale").set(cell, fmt::format("{}", *mapping.loss_scale));

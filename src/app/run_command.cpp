@@ -14,11 +14,13 @@
 #include <utility>
 
 #include "app/launch_jobs.hpp"
+#include "app/report_command.hpp"
 #include "base/error.hpp"
 #include "matrix/run_matrix.hpp"
 #include "outcome/reference.hpp"
 #include "process/stop_signal.hpp"
 #include "report/console_report.hpp"
+#include "report/run_file.hpp"
 #include "report/wording.hpp"
 #include "report/write_report.hpp"
 #include "terminal/escape.hpp"
@@ -104,6 +106,7 @@ struct RunCommand::Impl {
   std::size_t jobs = std::max(1U, std::thread::hardware_concurrency());
   double stall_seconds = 10.0;
   std::vector<Field> own_toggles;  // outlives the flags
+  ReportFlags report;
   std::unique_ptr<CellFlags> flags;
 };
 
@@ -134,6 +137,7 @@ RunCommand::RunCommand(CLI::App& app) : impl_(std::make_unique<Impl>()) {
                   "seconds without any rank finishing an operation: HANG")
       ->check(seconds_between(0.1, 3600.0))
       ->capture_default_str();
+  impl_->report.add_to(*sub);
   impl_->own_toggles = all_own_toggles();
   impl_->flags = std::make_unique<CellFlags>(*sub, impl_->own_toggles);
 }
@@ -149,17 +153,20 @@ int RunCommand::run(const std::vector<std::string>& command) const {
       scenario_name = std::exchange(value, "reentrant");
   const Scenario& scenario = scenario_named(scenario_name);
 
+  Redactor redactor = impl_->report.redactor();
   RunRecord record;
+  record.started_ms = std::chrono::duration_cast<std::chrono::milliseconds>(
+                          std::chrono::system_clock::now().time_since_epoch())
+                          .count();
   record.scenario = &scenario;
   record.command = command;
   std::vector<LaunchJob> jobs;
   if (impl_->from.empty()) {
     jobs.push_back(job_from_flags(scenario, given));
   } else {
-    const launch::LaunchMapping mapping =
-        launch::map_launch(launch::read_launch_script(impl_->from));
-    record.launch = launch_notes(fs::path(impl_->from).filename().string(), mapping);
+    launch::LaunchMapping mapping = launch::map_launch(launch::read_launch_script(impl_->from));
     jobs = launch_jobs(mapping, given);
+    record.launch = launch_notes(fs::path(impl_->from).filename().string(), mapping);
   }
   refuse_off_values(scenario, given);
   std::vector<Matrix> matrices;
@@ -184,6 +191,7 @@ int RunCommand::run(const std::vector<std::string>& command) const {
          .jobs = impl_->jobs,
          .stall_deadline = std::chrono::milliseconds(static_cast<int>(impl_->stall_seconds * 1000)),
          .cancel_fd = stop.fd(),
+         .on_outcome = [&](Outcome& outcome) { redactor.mask(outcome); },
          .on_planned = [&](std::size_t num_trials) { bar.set_total(num_trials); },
          .on_done =
              [&](const auto&, const Outcome&, const std::string& line) {
@@ -193,8 +201,7 @@ int RunCommand::run(const std::vector<std::string>& command) const {
     for (std::size_t i = 0; i < matrices.size(); ++i) {
       record.jobs.push_back(run_matrix(scenario, matrices[i], runner));
       record.jobs.back().title = jobs[i].title;
-      trace_findings(record.jobs.back(), runner, folder.traces(),
-                     matrices.size() > 1 ? fmt::format("job{}_", i + 1) : "");
+      trace_findings(record.jobs.back(), runner, folder.traces(), trace_prefix(matrices.size(), i));
     }
     record.num_trials = runner.trials();
   } catch (const Stopped&) {
@@ -207,7 +214,7 @@ int RunCommand::run(const std::vector<std::string>& command) const {
   record.environment = describe_environment();
   record.wall_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  folder.write_report(record);
+  impl_->report.write(folder.path(), record, redactor);
 
   fmt::print("{}",
              console_report(record, style,
@@ -219,8 +226,7 @@ int RunCommand::run(const std::vector<std::string>& command) const {
         "report)\n",
         escape_controls(record.launch.file), record.launch.modelled.size(),
         record.launch.not_modelled.size(), record.launch.unknown.size());
-  fmt::print("\nreport: {} (paste it), report.json, junit.xml\n",
-             escape_controls((folder.path() / "report.md").string()));
+  impl_->report.print_written(folder.path(), redactor);
   if (!record.jobs.back().minimal.empty())
     fmt::print(
         "repeat one cell: {}\n",

@@ -97,6 +97,25 @@ std::string label_of(const Matrix& matrix, const Choice& choice) {
   return text.empty() ? "base" : text;
 }
 
+std::map<Choice, std::size_t> places_of(const Matrix& matrix) {
+  std::map<Choice, std::size_t> places;
+  for (std::size_t i = 0; i < matrix.choices.size(); ++i) places[matrix.choices[i]] = i;
+  return places;
+}
+
+std::vector<std::size_t> one_smaller(const std::map<Choice, std::size_t>& places,
+                                     const Choice& choice) {
+  std::vector<std::size_t> smaller;
+  for (std::size_t a = 0; a < choice.size(); ++a) {
+    if (choice[a] == 0) continue;
+    Choice without = choice;
+    without[a] = 0;
+    if (const auto place = places.find(without); place != places.end())
+      smaller.push_back(place->second);
+  }
+  return smaller;
+}
+
 Settings settings_of(const Matrix& matrix, const Choice& choice) {
   Settings settings;
   for (std::size_t a = 0; a < choice.size(); ++a)

@@ -1,6 +1,7 @@
 // Stage: matrix. The switches of a run and the cells they span.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,10 @@ Cell cell_of(const Matrix& matrix, const Choice& choice);
 std::size_t num_on(const Choice& choice);
 // "skip_c_identity + residual"; "base" when all are off.
 std::string label_of(const Matrix& matrix, const Choice& choice);
+// Where each choice stands in matrix.choices.
+std::map<Choice, std::size_t> places_of(const Matrix& matrix);
+// The places of the choices with one switch less. A switch that can't be off beside the others has none.
+std::vector<std::size_t> one_smaller(const std::map<Choice, std::size_t>& places, const Choice& choice);
 // The on-values as settings.
 Settings settings_of(const Matrix& matrix, const Choice& choice);
 

@@ -14,7 +14,8 @@
 namespace culprit {
 namespace {
 
-// The outcome of an ended program. Errors: SetupError; UsageError when the program refuses its cell.
+// The outcome of an ended program. Errors: SetupError; UsageError when the program refuses its
+// cell.
 Outcome outcome_of(const ProcessResult& result, const std::vector<std::string>& command) {
   const auto failed = [&](const std::string& why) {
     return SetupError(fmt::format("{}: {}; repeat it by hand: {}\n{}", command[0], why,
@@ -25,7 +26,8 @@ Outcome outcome_of(const ProcessResult& result, const std::vector<std::string>& 
       if (result.value == kExitUsage) {
         std::string why = result.err.text();
         while (why.ends_with('\n')) why.pop_back();
-        throw UsageError(fmt::format("a cell can't be run: {} (repeat it by hand: {})", why, fmt::join(command, " ")));
+        throw UsageError(fmt::format("a cell can't be run: {} (repeat it by hand: {})", why,
+                                     fmt::join(command, " ")));
       }
       if (!outcome_of_exit(result.value))
         throw failed(fmt::format("ended with exit status {}", result.value));
@@ -83,6 +85,10 @@ ProcessRequest TrialRunner::request(const std::vector<std::string>& flags) const
   return request;
 }
 
+void TrialRunner::remember(const Cell& cell, const Outcome& outcome) {
+  known_[program_flags(cell)] = outcome;
+}
+
 std::vector<Outcome> TrialRunner::run(const std::vector<Cell>& cells) {
   std::vector<ProcessRequest> requests;
   std::vector<const Cell*> running;
@@ -92,12 +98,16 @@ std::vector<Outcome> TrialRunner::run(const std::vector<Cell>& cells) {
     requests.push_back(request(entry->first));
     running.push_back(&cell);
   }
+  if (options_.program.empty() && !running.empty())
+    throw SetupError(fmt::format("{} of {} cells are not there, the first is {}", running.size(),
+                                 cells.size(), fmt::join(program_flags(*running[0]), " ")));
   if (options_.on_planned) options_.on_planned(known_.size());
   const RunOptions options{.jobs = options_.jobs,
                            .on_start = {},
                            .on_done =
                                [&](std::size_t i, ProcessResult&& result) {
-                                 const Outcome outcome = outcome_of(result, requests[i].argv);
+                                 Outcome outcome = outcome_of(result, requests[i].argv);
+                                 if (options_.on_outcome) options_.on_outcome(outcome);
                                  const auto flags = program_flags(*running[i]);
                                  known_[flags] = outcome;
                                  if (options_.on_done)
@@ -127,12 +137,14 @@ std::vector<CellTrace> TrialRunner::trace(const std::vector<Cell>& cells,
       .cancel_fd = options_.cancel_fd};
   if (!run_processes(requests, options)) throw Stopped();
   std::vector<CellTrace> traces;
-  for (const auto& file : files) {
-    std::ifstream in(file, std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-    traces.push_back(text.empty() ? CellTrace{} : trace_from_json(text));
-  }
+  for (const auto& file : files) traces.push_back(read_trace(file));
   return traces;
+}
+
+CellTrace read_trace(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  return text.empty() ? CellTrace{} : trace_from_json(text);
 }
 
 }  // namespace culprit

@@ -17,11 +17,13 @@
 namespace culprit {
 
 struct TrialOptions {
-  std::filesystem::path program;  // the scenario's
+  std::filesystem::path program;  // the scenario's; empty: nothing runs, a cell that is not known is an error
   std::size_t jobs = 1;
   // Without any rank finishing an operation: the process group is killed and the cell is HANG.
   std::chrono::milliseconds stall_deadline{10000};
   int cancel_fd = -1;
+  // What a cell came to, before anybody sees it: may rewrite text (mask what is private).
+  std::function<void(Outcome& outcome)> on_outcome = {};
   // Before a batch starts: how many trials there are then in all, finished ones included.
   std::function<void(std::size_t num_trials)> on_planned;
   // As each cell ends: its flags, what it came to, its JSON line (made up for a killed one).
@@ -40,6 +42,8 @@ class TrialRunner {
   // Runs the cells once more, each writing what its ranks did to the file at the same place of `files`. A cell that
   // left no file (killed, crashed) has an empty trace. Errors: as run.
   std::vector<CellTrace> trace(const std::vector<Cell>& cells, const std::vector<std::filesystem::path>& files);
+  // Takes a cell as run.
+  void remember(const Cell& cell, const Outcome& outcome);
   std::size_t trials() const { return known_.size(); }
 
  private:
@@ -49,6 +53,9 @@ class TrialRunner {
   TrialOptions options_;
   std::map<std::vector<std::string>, std::optional<Outcome>> known_;  // by flags; empty: asked for, not ended
 };
+
+// The trace in a file; empty when there is none. Errors: SetupError.
+CellTrace read_trace(const std::filesystem::path& file);
 
 // All flags of a cell as its program takes them: defaults too where none differs, so that it is never
 // mistaken for the claim.

@@ -65,6 +65,24 @@ double deviation(const std::vector<float>& grad, const std::vector<double>& expe
   return worst / std::max(largest, 1e-12);
 }
 
+// The worst entry of a gradient; `columns` of the shard.
+BadValue worst_entry(const std::vector<float>& grad, const std::vector<double>& expected,
+                     std::int64_t columns) {
+  BadValue bad;
+  double worst = -1.0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const double off = std::abs(static_cast<double>(grad[i]) - expected[i]);
+    if (!larger(off, worst)) continue;
+    worst = off;
+    bad.row = static_cast<std::int64_t>(i) / columns;
+    bad.col = static_cast<std::int64_t>(i) % columns;
+    bad.got = static_cast<double>(grad[i]);
+    bad.expected = expected[i];
+  }
+  bad.deviation = deviation(grad, expected);
+  return bad;
+}
+
 std::vector<double> expected_shard(const Cell& cell, const RankResult& rank,
                                    const ParameterSpec& spec, const std::vector<double>& whole) {
   return shard_of(whole, spec.shape, spec.split, rank.tp_rank, cell.tp);
@@ -150,6 +168,10 @@ std::optional<Place> locate_first(const Cell& cell, const std::vector<RankResult
           const auto expected = expected_shard(
               cell, rank, parameter.spec, reference.grads.at(name).at(static_cast<std::size_t>(m)));
           if (grad && !over(deviation(*grad, expected), tolerance.grad)) continue;
+          if (grad && place.ranks.empty())
+            place.value =
+                worst_entry(*grad, expected,
+                            shard_shape(parameter.spec.shape, parameter.spec.split, cell.tp).cols);
           place.ranks += fmt::format("{}{}", place.ranks.empty() ? "" : ",", rank.tp_rank);
           place.stage = rank.stage;
         }

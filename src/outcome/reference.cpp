@@ -24,14 +24,16 @@ void add_to(std::vector<double>& sum, const std::vector<double>& part, double fa
   for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += factor * part[i];
 }
 
-// Below the first the largest entry of a gradient says nothing about the framework any more (the judge divides by it);
-// above the second float32 has no room for its square.
+// Below the first the largest entry of a gradient says nothing about the framework any more (the
+// judge divides by it); above the second float32 has no room for its square.
 constexpr double kVanished = 1e-12;
 constexpr double kOverflows = 1e18;
 
 void refuse_unjudgeable(const Reference& reference, const std::vector<ParameterSpec>& parameters) {
   const auto refuse = [](const std::string& what) {
-    throw UsageError(what + " in the one-rank reference itself, so nothing can be judged by it; choose a smaller size");
+    throw UsageError(
+        what +
+        " in the one-rank reference itself, so nothing can be judged by it; choose a smaller size");
   };
   if (!(reference.loss <= kOverflows)) refuse("the loss overflows");
   for (const ParameterSpec& spec : parameters) {
@@ -41,7 +43,8 @@ void refuse_unjudgeable(const Reference& reference, const std::vector<ParameterS
       largest = std::isnan(g) ? g : std::max(largest, std::abs(g));
     if (!(largest <= kOverflows)) refuse(fmt::format("the gradient of {} overflows", spec.name));
     if (largest < kVanished)
-      refuse(fmt::format("the gradient of {} vanishes (its largest entry is {:.1e})", spec.name, largest));
+      refuse(fmt::format("the gradient of {} vanishes (its largest entry is {:.1e})", spec.name,
+                         largest));
   }
 }
 

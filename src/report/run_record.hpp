@@ -1,6 +1,7 @@
 // Stage: report. Everything one run found, as the writers take it.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,7 +29,9 @@ struct RunRecord {
   std::vector<JobResult> jobs;
   std::size_t num_trials = 0;
   double wall_seconds = 0.0;
+  std::int64_t started_ms = 0;  // since 1970-01-01 UTC
   std::string bin_folder;  // of the scenario programs, for the command that repeats a cell
+  std::string masked;      // what was masked in these texts, in words; empty: nothing
 
   bool as_declared() const {
     for (const JobResult& job : jobs)
@@ -37,7 +40,8 @@ struct RunRecord {
   }
 };
 
-// Compiler and libraries, CPU, commit of this project. Never user or host names.
+// Compiler and libraries, CPU, commit of this project, and those environment variables that reports may show
+// (redact.hpp). Never user or host names.
 std::vector<std::pair<std::string, std::string>> describe_environment();
 
 }  // namespace culprit

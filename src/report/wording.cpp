@@ -75,13 +75,17 @@ std::string outcome_in_words(const Outcome& outcome) {
   return text;
 }
 
+std::string ranks_in_words(const JobResult& job, const Place& place) {
+  const auto num_ranks = 1 + std::count(place.ranks.begin(), place.ranks.end(), ',');
+  if (num_ranks == job.matrix.base.tp && num_ranks > 1)
+    return num_ranks == 2 ? "both ranks" : "all ranks";
+  return (num_ranks == 1 ? "rank " : "ranks ") + place.ranks;
+}
+
 std::string place_in_words(const JobResult& job, const Outcome& outcome) {
   if (!outcome.first) return "";
   const Place& first = *outcome.first;
-  const auto num_ranks = 1 + std::count(first.ranks.begin(), first.ranks.end(), ',');
-  std::string ranks = "rank " + first.ranks;
-  if (num_ranks == job.matrix.base.tp && num_ranks > 1)
-    ranks = num_ranks == 2 ? "both ranks" : "all ranks";
+  const std::string ranks = ranks_in_words(job, first);
   if (!first.tensor.empty())
     return fmt::format("stage {}, {}, {} of micro-batch {}, first seen in {}", first.stage, ranks,
                        first.phase, first.micro_batch, first.tensor);
@@ -224,6 +228,13 @@ std::string shell_line(const std::vector<std::string>& words) {
                                             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                             "0123456789_-+=./,:@%") == std::string::npos;
     if (!line.empty()) line += ' ';
+    if (word.starts_with("~/") &&
+        word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                               "0123456789_-+=./,:@%",
+                               1) == std::string::npos) {
+      line += word;  // a masked home folder: quoted it would not be one
+      continue;
+    }
     if (plain) {
       line += word;
       continue;
@@ -235,9 +246,12 @@ std::string shell_line(const std::vector<std::string>& words) {
   return line;
 }
 
+std::string program_of(const RunRecord& record) {
+  return (std::filesystem::path(record.bin_folder) / record.scenario->name).string();
+}
+
 std::string repeat_command(const RunRecord& record, const Cell& cell) {
-  std::vector<std::string> words{
-      (std::filesystem::path(record.bin_folder) / record.scenario->name).string()};
+  std::vector<std::string> words{program_of(record)};
   for (const std::string& flag : program_flags(cell)) words.push_back(flag);
   return shell_line(words);
 }

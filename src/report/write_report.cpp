@@ -11,11 +11,20 @@
 
 #include "base/error.hpp"
 #include "base/whole_file.hpp"
+#include "report/chrome_trace.hpp"
+#include "report/ctrf_report.hpp"
+#include "report/dot_report.hpp"
+#include "report/html_report.hpp"
+#include "report/issue_form.hpp"
 #include "report/json_report.hpp"
+#include "report/junit_report.hpp"
 #include "report/markdown_report.hpp"
+#include "report/run_file.hpp"
+#include "report/svg_report.hpp"
 
 namespace culprit {
 namespace fs = std::filesystem;
+
 RunFolder::RunFolder(const fs::path& path) : path_(path) {
   std::error_code error;
   if (fs::exists(fs::symlink_status(path, error)))
@@ -59,10 +68,19 @@ fs::path RunFolder::traces() const {
   return folder;
 }
 
-void RunFolder::write_report(const RunRecord& record) const {
-  write_whole_file(path_ / "report.md", markdown_report(record));
-  write_whole_file(path_ / "report.json", json_report(record));
-  write_whole_file(path_ / "junit.xml", junit_report(record));
+void write_reports(const fs::path& folder, const RunRecord& record,
+                   const std::vector<std::string>& forms) {
+  write_whole_file(folder / "run.json", run_file(record));
+  write_whole_file(folder / "report.md", markdown_report(record));
+  write_whole_file(folder / "report.html", html_report(record));
+  write_whole_file(folder / "matrix.svg", svg_report(record));
+  write_whole_file(folder / "report.json", json_report(record));
+  write_whole_file(folder / "junit.xml", junit_report(record));
+  write_whole_file(folder / "ctrf.json", ctrf_report(record));
+  write_whole_file(folder / "trace.json", chrome_trace(record));
+  write_whole_file(folder / "graph.dot", dot_report(record));
+  for (const std::string& form : forms)
+    write_whole_file(folder / fmt::format("form_{}.md", form), issue_form(record, form));
 }
 
 fs::path default_run_folder() {

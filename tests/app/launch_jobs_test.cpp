@@ -27,7 +27,10 @@ void leave_unknown(LaunchMapping& mapping, const std::string& name, Setting sett
   flag.note = "$(cat /etc/tp): output of a command";
   mapping.flags.push_back(flag);
 }
-std::string refusal(const LaunchMapping& mapping, const Settings& given) {
+std::vector<LaunchJob> jobs_of(LaunchMapping mapping, const Settings& given) {
+  return launch_jobs(mapping, given);
+}
+std::string refusal(LaunchMapping mapping, const Settings& given) {
   try {
     launch_jobs(mapping, given);
   } catch (const UsageError& error) {
@@ -37,7 +40,7 @@ std::string refusal(const LaunchMapping& mapping, const Settings& given) {
 }
 
 TEST(LaunchJobsTest, SizesComeFromTheScript) {
-  const auto jobs = launch_jobs(mapping_of(4, 2, 8), {});
+  const auto jobs = jobs_of(mapping_of(4, 2, 8), {});
   ASSERT_EQ(jobs.size(), 1U);
   EXPECT_EQ(jobs[0].pinned.tp, 4);
   EXPECT_EQ(jobs[0].pinned.pp, 2);
@@ -67,7 +70,8 @@ TEST(LaunchJobsTest, SizesOutOfRangeAreRefused) {
 }
 TEST(LaunchJobsTest, PathAndRecomputeAreTheScriptsToDecide) {
   EXPECT_NE(refusal(mapping_of(2, 2, 4), {{"path", "overlap"}}).find("--path"), std::string::npos);
-  EXPECT_NE(refusal(mapping_of(2, 2, 4), {{"recompute", "none"}}).find("--recompute"), std::string::npos);
+  EXPECT_NE(refusal(mapping_of(2, 2, 4), {{"recompute", "none"}}).find("--recompute"),
+            std::string::npos);
 }
 TEST(LaunchJobsTest, UnknownRecomputeSwitchIsInTheMatrix) {
   LaunchMapping mapping = mapping_of(2, 2, 4);
@@ -86,7 +90,7 @@ TEST(LaunchJobsTest, AsynchronousAllReduceIsRunBothWaysAlsoWhenUnknown) {
   EXPECT_EQ(launch_jobs(mapping, {}).size(), 2U);
 }
 TEST(LaunchJobsTest, OtherSettingsBesideTheScriptAreTaken) {
-  EXPECT_EQ(launch_jobs(mapping_of(2, 2, 4), {{"tokens", "5"}})[0].pinned.tokens, 5);
+  EXPECT_EQ(jobs_of(mapping_of(2, 2, 4), {{"tokens", "5"}})[0].pinned.tokens, 5);
 }
 
 }  // namespace

@@ -54,9 +54,6 @@ TEST(LaunchTargetTest, TakesSizesAndSwitches) {
   EXPECT_TRUE(has("recompute", "reentrant"));
   EXPECT_EQ(request.given.back(), std::pair(std::string("tokens"), std::string("5")));
   EXPECT_EQ(request.vary, (std::vector<std::string>{"path=overlap|identity"}));
-  ScenarioRequest twice;
-  twice.given = {{"tp", "4"}};
-  EXPECT_THROW(add_launch(mapping(), twice), UsageError);
 }
 
 TEST(LaunchTargetTest, TurnsOffWhatIsNotNeeded) {

@@ -58,17 +58,17 @@ refused folder.sh 'is a folder'
 refused loop.sh 'no such file'
 refused fifo.sh 'not a regular file'
 refused none.sh 'no such file'
-refused '' 'no such file'
+refused '' 'got an empty value'
 if [ "$(id -u)" != 0 ]; then
   printf '%s --tensor_parallel_degree 2\n' "$launch" >secret.sh
   chmod 000 secret.sh
   refused secret.sh "can't be read"
 fi
 # A size that the script does not say is not guessed, and one that it says is not overruled.
-refused self.sh "line 4: --tensor_parallel_degree"
-refused self.sh 'give --tp N'
+refused self.sh "--tensor_parallel_degree (line 4) is not known"
+refused self.sh 'say it with --tp N'
 printf '%s --tensor_parallel_degree 2\r\n' "$launch" >known.sh
-refused known.sh 'leave --tp out' --tp 2
+refused known.sh 'leave the flag out' --tp 2
 
 # Windows line ends, no final newline, and a size from the command line: read.
 printf '%s \\\r\n  --tensor_parallel_degree 2' "$launch" >crlf.sh
