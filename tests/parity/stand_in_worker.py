@@ -18,7 +18,7 @@ for line in sys.stdin:
     if is_for("PARITY_DIES", cell):
         sys.exit("the stand-in dies")
     row = {"outcome": "PASS", "kind": "", "where": "", "loss": "0.5", "worst": "1e-07", "checksum": "embed@0.0=2",
-           "freed": "0", "ties": "", "detail": ""}
+           "freed": "0", "ties": "", "rounding": "1e-07", "detail": ""}
     if is_for("PARITY_DIFFERS", cell) or (is_for("PARITY_UNSTEADY", cell) and not order["fresh"]):
         row["loss"] = "0.7"
     with open(os.environ["PARITY_LOG"], "a", encoding="utf-8") as log:

@@ -24,6 +24,14 @@ class DifferenceTest(unittest.TestCase):
         self.assertNotEqual(difference(row(checksum="embed@0.0=nan"), row()), "")
         self.assertNotEqual(difference(row(), row(checksum="embed@0.0=nan")), "")
 
+    def test_what_float32_cannot_tell_is_no_difference(self):
+        off = row(checksum="embed@0.0=2.0008")
+        self.assertNotEqual(difference(off, row()), "")
+        self.assertNotEqual(difference(off, row(rounding="2e-05")), "")
+        self.assertEqual(difference(off, row(rounding="9e-05")), "")
+        self.assertEqual(difference(row(loss="0.5002"), row(rounding="9e-05")), "")
+        self.assertNotEqual(difference(off | {"outcome": "WRONG_GRAD"}, row(rounding="9e-05")), "")
+
     def test_of_a_wrong_gradient_any_that_ties_may_be_named(self):
         names = {"outcome": "WRONG_GRAD", "where": "row0@stage0.tp4"}
         expected = row(outcome="WRONG_GRAD", where="row0@stage0.tp2", ties="row0@stage0.tp2 row0@stage0.tp4")

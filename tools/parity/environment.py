@@ -1,6 +1,6 @@
 """The Python environment of a framework's release: an interpreter that has it, made from PyPI where there is none.
 
-    python3 tools/parity/environment.py paddle@3.3.1      prints the interpreter's path"""
+    python3 tools/parity/environment.py paddle@3.3.1      prints the path of the interpreter"""
 import os
 import re
 import subprocess

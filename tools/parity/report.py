@@ -2,7 +2,7 @@
 from collections import Counter
 
 from cells import AXES, to_flags
-from compare import count_classes
+from compare import RELATIVE, count_classes, relative_bound
 from fixes import CANDIDATES
 from results import class_name, class_of
 
@@ -31,6 +31,10 @@ def agreement(scenario, framework, cells, checked, culprit_version):
         lines.append(f"         {_plain(d.text)}" + (f"   ({_plain(d.detail)})" if d.detail else ""))
     for cell in checked.unsteady:
         lines.append(f"unsteady: another result in fresh processes, which counts: {to_flags(cell)}")
+    coarse = [relative_bound(row) for row in checked.rows if relative_bound(row) > RELATIVE]
+    if coarse:
+        lines.append(f"{len(coarse)} cells, whose float32 on one rank is off by more, are compared within "
+                     f"{min(coarse):.1e} to {max(coarse):.1e} instead of {RELATIVE:g} (relative)")
     if checked.from_record:
         lines.append(f"{checked.from_record} cells were taken from the record")
     agree = len(cells) - len(checked.differences)

@@ -5,8 +5,9 @@ import os
 from cells import AXES, NAMES, UsageError, key, to_texts, why_impossible, with_defaults
 
 RESULT_COLUMNS = ("outcome", "kind", "where", "loss", "worst", "checksum", "freed")
-# Beside these a record has `ties`: of a wrong gradient the parameters that deviate as much as the worst, but for rounding.
-RECORD_COLUMNS = RESULT_COLUMNS + ("ties",)
+# Beside these a record has `ties`: of a wrong gradient the parameters that deviate as much as the worst, but for
+# rounding; and `rounding`: how far float32 on one rank is off for this cell, relative.
+RECORD_COLUMNS = RESULT_COLUMNS + ("ties", "rounding")
 IGNORED_COLUMNS = RECORD_COLUMNS + ("detail", "framework")
 
 

@@ -88,6 +88,12 @@ class HubTest(unittest.TestCase):
 
         self.assertEqual(self.run_cell(body)["ties"].split(), ["row0@stage0.tp0", "row0@stage0.tp1"])
 
+    def test_rounding_is_that_of_the_cell(self):
+        small = self.run_cell(lambda *_: None, with_defaults({"tp": 1, "pp": 1}))
+        deep = self.run_cell(lambda *_: None, with_defaults({"tp": 1, "pp": 1, "blocks": 12, "fan_out": 4, "residual": 1}))
+        self.assertLess(float(small["rounding"]), 1e-6)
+        self.assertGreater(float(deep["rounding"]), float(small["rounding"]))
+
     def test_collectives_and_transfers_carry(self):
         def body(cell, stage, tp, channel):
             one = np.full((2, 2), tp + 1, np.float32)

@@ -8,6 +8,21 @@ GRAD_BOUND = 1e-3  # of max |reference| over the rank's own part
 TIE = 1e-4
 
 
+def _deviation(grad, expected):
+    return float(np.abs(grad - expected).max() / max(np.abs(expected).max(), 1e-12))
+
+
+def rounding(model, cell):
+    """How far float32 on one rank is off, relative to the largest entry of a gradient's part: what rounding makes of this
+    cell, whoever runs it. Parts whose entries are all small beside the whole's feel it most."""
+    _, exact = model.reference(cell)
+    _, rounded = model.reference(cell, np.float32)
+    parameters = [parameter for parameter in model.parameters(cell) if parameter.trainable]
+    return max(_deviation(parameter.part(rounded[parameter.name], tp, cell["tp"]),
+                          parameter.part(exact[parameter.name], tp, cell["tp"]))
+               for parameter in parameters for tp in range(cell["tp"]))
+
+
 def judge(model, cell, ranks):
     """`model` has parameters and reference (stack_model.py). `ranks`: {(stage, tp rank): report}. A report holds `error` (kind, phase, message, own: whether it is more than
     a lost peer) or `loss`, `freed` and `grads` ({name: array or None}, in the order of parameters)."""
@@ -22,7 +37,7 @@ def _judge_errors(raised):
     outcome = {"CRASH": "CRASH", "HANG": "HANG"}.get(first.get("class"), "ERROR")
     where = ";".join(f"stage{stage}.tp{tp}:{error['phase']}" for (stage, tp), error in own)
     return {"outcome": outcome, "kind": first["kind"], "where": where, "loss": "", "worst": "", "checksum": "",
-            "freed": "", "ties": "", "detail": first["message"]}
+            "freed": "", "ties": "", "rounding": "", "detail": first["message"]}
 
 
 def _judge_numbers(model, cell, in_order):
@@ -37,7 +52,7 @@ def _judge_numbers(model, cell, in_order):
                 missing.append(place)
                 continue
             expected = parameters[name].part(expected_grads[name], tp, cell["tp"])
-            off = float(np.abs(grad - expected).max() / max(np.abs(expected).max(), 1e-12))
+            off = _deviation(grad, expected)
             deviations[place] = off
             if off > worst or (np.isnan(off) and not np.isnan(worst)):
                 worst, worst_name = off, place
@@ -55,4 +70,4 @@ def _judge_numbers(model, cell, in_order):
     return {"outcome": outcome, "kind": "", "where": " ".join(missing) or (worst_name if wrong_grad else ""),
             "loss": f"{loss:.7g}", "worst": f"{worst:.3g}", "checksum": " ".join(sums),
             "freed": str(sum(report["freed"] for _, report in in_order)),
-            "ties": " ".join(ties) if len(ties) > 1 else "", "detail": ""}
+            "ties": " ".join(ties) if len(ties) > 1 else "", "rounding": f"{rounding(model, cell):.2g}", "detail": ""}

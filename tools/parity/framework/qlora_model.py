@@ -1,5 +1,5 @@
-"""A quantised LoRA column layer a block (repro/qlora_model.hpp): y = x W + (x A) B with W frozen. Its weights, and
-its step on one rank in float64, written out by hand."""
+"""A quantised LoRA column layer a block (repro/qlora_model.hpp): y = x W + (x A) B with W frozen. Its
+weights, and its step on one rank, written out by hand; in float64 that is the right answer."""
 import functools
 
 import numpy as np
@@ -21,15 +21,15 @@ def parameters(cell):
     return found
 
 
-def reference(cell):
+def reference(cell, precision=np.float64):
     """(loss, {parameter name: gradient of the whole tensor}); parallelism and recomputation don't change either."""
-    return _reference(*(cell[key] for key in ("acc", "blocks", "hidden", "tokens", "embed")))
+    return _reference(precision, *(cell[key] for key in ("acc", "blocks", "hidden", "tokens", "embed")))
 
 
 @functools.lru_cache(maxsize=256)
-def _reference(acc, blocks, hidden, tokens, embed):
+def _reference(precision, acc, blocks, hidden, tokens, embed):
     cell = {"blocks": blocks, "hidden": hidden, "embed": embed}
-    weights = {parameter.name: parameter.whole().astype(np.float64) for parameter in parameters(cell)}
+    weights = {parameter.name: parameter.whole().astype(precision) for parameter in parameters(cell)}
     grads = {}
 
     def add(name, value):
@@ -37,7 +37,7 @@ def _reference(acc, blocks, hidden, tokens, embed):
 
     loss = 0.0
     for m in range(acc):
-        data = make_values(DATA, m, 0, (tokens, hidden)).astype(np.float64)
+        data = make_values(DATA, m, 0, (tokens, hidden)).astype(precision)
         x = data @ weights["embed"] if embed else data
         kept = []
         for b in range(blocks):

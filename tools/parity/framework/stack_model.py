@@ -1,5 +1,5 @@
-"""The model of most scenarios (repro/stack_model.hpp): its weights, and its step on one rank in float64, written out by
-hand: what a right answer is. Independent of the engine's."""
+"""The model of most scenarios (repro/stack_model.hpp): its weights, and its step on one rank, written out by hand; in
+float64 that is the right answer. Shares nothing with the engine's."""
 import functools
 
 import numpy as np
@@ -21,15 +21,15 @@ def parameters(cell):
 SHAPE_KEYS = ("acc", "blocks", "fan_out", "hidden", "tokens", "tail", "residual", "embed")
 
 
-def reference(cell):
+def reference(cell, precision=np.float64):
     """(loss, {parameter name: gradient of the whole tensor}); parallelism and recomputation don't change either."""
-    return _reference(*(cell[key] for key in SHAPE_KEYS))
+    return _reference(precision, *(cell[key] for key in SHAPE_KEYS))
 
 
 @functools.lru_cache(maxsize=256)
-def _reference(acc, blocks, fan_out, hidden, tokens, tail, residual, embed):
+def _reference(precision, acc, blocks, fan_out, hidden, tokens, tail, residual, embed):
     def tensor(kind, number, term, rows):
-        return make_values(kind, number, term, (rows, hidden)).astype(np.float64)
+        return make_values(kind, number, term, (rows, hidden)).astype(precision)
 
     grads = {}
 
