@@ -13,6 +13,7 @@
 
 #include "app/cell_flags.hpp"
 #include "app/run_command.hpp"
+#include "app/runtime_flags.hpp"
 #include "base/version.hpp"
 #include "base/error.hpp"
 #include "matrix/cells_file.hpp"
@@ -24,12 +25,14 @@ namespace {
 struct CellsCommand {
   std::string in, out;
   std::size_t jobs = std::max(1U, std::thread::hardware_concurrency());
+  RuntimeChoice choice;
 
   void add_to(CLI::App& app) {
     CLI::App* sub = app.add_subcommand("cells", "run a CSV file of cells in this process, write what each came to");
     sub->add_option("input", in, "cells to run: a header of toggle columns, one cell a line")->required()->type_name("IN.csv");
     sub->add_option("--out", out, "where to write the toggles and results")->required()->type_name("OUT.csv");
     sub->add_option("--jobs", jobs, "cells at a time")->check(CLI::Range(1, 256))->capture_default_str();
+    add_runtime_flags(*sub, choice);
   }
   int run() const {
     std::ifstream input(in);
@@ -40,7 +43,8 @@ struct CellsCommand {
     } catch (const UsageError& error) {
       throw UsageError(fmt::format("{}: {}", in, error.what()));
     }
-    const auto outcomes = run_cells(scenario_named("skip_identity_leaf").model, file.cells, jobs);
+    const auto runtime = open_runtime(choice);
+    const auto outcomes = run_cells(scenario_named("skip_identity_leaf").model, file.cells, jobs, *runtime);
     // Written beside the target first, so that a kill leaves the old file or the new one, never a half.
     const std::string partial = out + ".partial";
     std::ofstream output(partial);

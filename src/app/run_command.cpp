@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "app/launch_jobs.hpp"
+#include "app/runtime_flags.hpp"
 #include "base/error.hpp"
 #include "matrix/run_matrix.hpp"
 #include "process/stop_signal.hpp"
@@ -30,7 +31,8 @@ struct RunCommand::Impl {
   std::string scenario = "skip_identity_leaf";
   std::string out;
   std::string from;
-  std::size_t jobs = std::max(1U, std::thread::hardware_concurrency());
+  std::size_t jobs = 0;
+  RuntimeChoice choice;
   double stall_seconds = 10.0;
   std::unique_ptr<CellFlags> flags;
 };
@@ -47,10 +49,11 @@ RunCommand::RunCommand(CLI::App& app) : impl_(std::make_unique<Impl>()) {
   sub->add_option("--from", impl_->from, "read sizes and switches from a launch script (bash; read, never run)")
       ->type_name("FILE");
   sub->add_option("--out", impl_->out, "folder to write; must not exist (default repro-out/<time>)")->type_name("DIR");
-  sub->add_option("--jobs", impl_->jobs, "cells at a time")->check(CLI::Range(1, 256))->capture_default_str();
+  sub->add_option("--jobs", impl_->jobs, "cells at a time (default: one a core; on a GPU 1)")->check(CLI::Range(1, 256));
   sub->add_option("--stall", impl_->stall_seconds, "seconds without any rank finishing an operation: HANG")
       ->check(CLI::Range(0.1, 3600.0))
       ->capture_default_str();
+  add_runtime_flags(*sub, impl_->choice);
   impl_->flags = std::make_unique<CellFlags>(*sub);
 }
 RunCommand::~RunCommand() = default;
@@ -88,6 +91,7 @@ int RunCommand::run(const std::vector<std::string>& command) const {
   RunRecord record;
   record.scenario = &scenario;
   record.command = command;
+  record.runtime_flags = impl_->choice.flags();
   std::vector<LaunchJob> jobs;
   if (impl_->from.empty()) {
     jobs.push_back(job_from_flags(scenario, given));
@@ -111,6 +115,9 @@ int RunCommand::run(const std::vector<std::string>& command) const {
   const fs::path shown_bin = fs::relative(bin, fs::current_path(), no_error);
   record.bin_folder = no_error || shown_bin.empty() ? bin.string() : shown_bin.string();
 
+  // Opened here to find out before anything is written; the cells' processes open their own.
+  const std::string runtime = open_runtime(impl_->choice)->description();
+  const bool on_gpu = impl_->choice.device != "cpu";
   RunFolder folder(impl_->out.empty() ? default_run_folder() : fs::path(impl_->out));
   StopSignal stop;
   ProgressBar bar(STDERR_FILENO, 0, "cells");
@@ -119,7 +126,10 @@ int RunCommand::run(const std::vector<std::string>& command) const {
   try {
     TrialRunner runner(scenario.name,
                        {.program = bin / scenario.name,
-                        .jobs = impl_->jobs,
+                        .flags = record.runtime_flags,
+                        .many_cells_a_process = on_gpu,
+                        .jobs = impl_->jobs > 0 ? impl_->jobs
+                                                : (on_gpu ? 1 : std::max(1U, std::thread::hardware_concurrency())),
                         .stall_deadline = std::chrono::milliseconds(static_cast<int>(impl_->stall_seconds * 1000)),
                         .cancel_fd = stop.fd(),
                         .on_planned = [&](std::size_t num_trials) { bar.set_total(num_trials); },
@@ -139,7 +149,7 @@ int RunCommand::run(const std::vector<std::string>& command) const {
     return kExitSetup;
   }
   bar.clear();
-  record.environment = describe_environment();
+  record.environment = describe_environment(runtime);
   record.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   folder.write_report(record);
 

@@ -6,9 +6,12 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <cstdio>
+#include <iostream>
+#include <sstream>
 #include <string>
 
 #include "app/cell_flags.hpp"
+#include "app/runtime_flags.hpp"
 #include "base/version.hpp"
 #include "base/error.hpp"
 #include "outcome/outcome_json.hpp"
@@ -45,6 +48,35 @@ int report(const Outcome& outcome, const std::string& expect) {
   return met ? 0 : kExitUnexpected;
 }
 
+Outcome run_here(const Scenario& scenario, const Cell& cell, Runtime& runtime, ProgressCounter& progress) {
+  return run_once(scenario.model, cell, {.on_operation = [&progress] { progress.tick(); }, .runtime = &runtime});
+}
+
+// Runs a cell for each line of stdin and answers each with its JSON line. Errors: UsageError for flags that are none.
+void run_worker(const Scenario& scenario, Runtime& runtime, ProgressCounter& progress) {
+  for (std::string line; std::getline(std::cin, line);) {
+    CLI::App app;
+    bool worker = false;
+  app.add_flag("--worker", worker, "run a cell for each line of stdin (its flags, tabs between), answer each with a line");
+  RuntimeChoice choice;
+  add_runtime_flags(app, choice);
+  const CellFlags flags(app, scenario.own_toggles);
+    std::vector<std::string> words;
+    std::istringstream in(line);
+    for (std::string word; std::getline(in, word, '\t');) words.insert(words.begin(), word);  // CLI11 takes them last first
+    try {
+      app.parse(words);
+    } catch (const CLI::ParseError& error) {
+      throw UsageError(fmt::format("--worker: line '{}': {}", line, error.what()));
+    }
+    Cell cell;
+    apply_settings(scenario, cell, flags.given());
+    validate(cell);
+    fmt::print("{}\n", to_json_line(scenario.name, cell, run_here(scenario, cell, runtime, progress)));
+    std::fflush(stdout);
+  }
+}
+
 }  // namespace
 
 int scenario_main(const Scenario& scenario, int argc, char** argv) {
@@ -64,6 +96,13 @@ int scenario_main(const Scenario& scenario, int argc, char** argv) {
   return guarded(scenario.name, [&] {
     if (!expect.empty()) parse_expectation(expect);
     const Settings given = flags.given();
+    ProgressCounter progress = ProgressCounter::from_environment();
+    if (worker) {
+      if (clean || !expect.empty() || !given.empty())
+        throw UsageError("--worker takes its cells from stdin: no --clean, --expect, sizes or toggles beside it");
+      run_worker(scenario, *open_runtime(choice), progress);
+      return 0;
+    }
     if (clean && !given.empty()) throw UsageError("--clean runs a fixed cell: it takes no sizes or toggles");
     Cell cell;
     if (clean)
@@ -73,8 +112,7 @@ int scenario_main(const Scenario& scenario, int argc, char** argv) {
     else
       apply_settings(scenario, cell, given);
     validate(cell);
-    ProgressCounter progress = ProgressCounter::from_environment();
-    const Outcome outcome = run_once(scenario.model, cell, [&progress] { progress.tick(); });
+    const Outcome outcome = run_here(scenario, cell, *open_runtime(choice), progress);
     fmt::print("{}\n", to_json_line(scenario.name, cell, outcome));
     return report(outcome, expect);
   });

@@ -118,9 +118,9 @@ class MeanNode final : public Node {
  public:
   explicit MeanNode(Shape shape) : Node("mean"), shape_(shape) {}
   std::vector<Tensor> backward(Context& context, const std::vector<Tensor>& grads) override {
-    const float share = grads[0].impl()->to_host()[0] / static_cast<float>(shape_.num_elements());
     auto da = context.allocate(shape_);
-    context.backend().fill(share, da->data(), da->num_elements());
+    context.backend().spread(grads[0].impl()->data(), static_cast<float>(shape_.num_elements()), da->data(),
+                             da->num_elements());
     return {context.wrap(std::move(da))};
   }
 
@@ -195,9 +195,8 @@ Tensor square(Context& context, const Tensor& a) {
 
 Tensor mean(Context& context, const Tensor& a) {
   auto impl = context.allocate({1, 1});
-  const auto count = static_cast<float>(a.impl()->num_elements());
-  context.backend().fill(context.backend().sum(a.impl()->data(), a.impl()->num_elements()) / count,
-                         impl->data(), 1);
+  context.backend().sum(a.impl()->data(), static_cast<float>(a.impl()->num_elements()), impl->data(),
+                        a.impl()->num_elements());
   return record(context, std::move(impl), {a},
                 [&] { return std::make_shared<MeanNode>(a.shape()); });
 }

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <span>
 #include <string>
 
 #include "base/subject_error.hpp"
@@ -69,11 +68,9 @@ class Tensor {
   std::shared_ptr<Object> object_;
 };
 
-// The elements of `tensor`'s memory, for a collective or transfer that reads or writes it directly: no
-// autograd record, no in-place version change (rule 13). Valid while the data has an owner.
-inline std::span<float> raw_elements(const Tensor& tensor) {
-  return {tensor.impl()->data(), static_cast<std::size_t>(tensor.impl()->num_elements())};
-}
+// The elements of `tensor`'s memory: no autograd record, no in-place version change (rule 13). Valid while the data
+// has an owner.
+inline Elements raw_elements(const Tensor& tensor) { return {tensor.impl()->data(), tensor.impl()->num_elements()}; }
 
 // Whether writes to one are seen through the other.
 inline bool shares_storage(const Tensor& a, const Tensor& b) {

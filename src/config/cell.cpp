@@ -41,6 +41,10 @@ struct Words<Tail> {
   static inline const std::vector<std::string> list{"gather", "row"};
 };
 template <>
+struct Words<DType> {
+  static inline const std::vector<std::string> list{"float32", "float16", "bfloat16"};
+};
+template <>
 struct Words<LossDivision> {
   static inline const std::vector<std::string> list{"immediate", "delayed"};
 };
@@ -179,6 +183,9 @@ std::vector<Field> make_fields() {
             return row;
           }(),
           [](Cell& c, V v) { c.framework = rules_of(v).name; }),
+      in_csv(with_set(choice<&Cell::dtype, DType>("dtype", "type of all tensors; sums accumulate in float32"),
+                      [](Cell& c, V v) { c.dtype = parse_word<DType>("dtype", v); }),
+             /*optional=*/true),
   };
 }
 

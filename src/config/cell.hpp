@@ -38,6 +38,7 @@ struct Cell {
   double loss_scale = 1.0;
   LossDivision loss_division = LossDivision::kImmediate;
   std::string framework = "paddle@3.3.1";
+  DType dtype = DType::kFloat32;  // of every tensor: it changes numbers, unlike the device that works them out
   // A scenario's own toggles, by name.
   std::map<std::string, std::string> extra;
 };

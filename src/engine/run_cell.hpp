@@ -4,6 +4,7 @@
 #include <functional>
 #include <vector>
 
+#include "comm/runtime.hpp"
 #include "engine/model.hpp"
 #include "engine/rank_result.hpp"
 
@@ -14,6 +15,8 @@ struct CellRunOptions {
   bool keep_micro_batch_grads = false;
   // Called by any rank's thread after each operation; must be thread-safe.
   std::function<void()> on_operation;
+  // Where the ranks run; outlives the call.
+  Runtime* runtime = &cpu_threads();
 };
 
 // Runs one training step of `model` in the layout of `cell`, every rank a thread of this process. A

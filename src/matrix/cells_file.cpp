@@ -136,7 +136,7 @@ void write_cells(std::ostream& out, const CellsFile& file, const std::vector<Out
   }
 }
 
-std::vector<Outcome> run_cells(const Model& model, const std::vector<Cell>& cells, std::size_t jobs,
+std::vector<Outcome> run_cells(const Model& model, const std::vector<Cell>& cells, std::size_t jobs, Runtime& runtime,
                                const std::function<void(std::size_t done)>& on_done) {
   ReferenceCache references(model);
   std::vector<Outcome> outcomes(cells.size());
@@ -146,7 +146,7 @@ std::vector<Outcome> run_cells(const Model& model, const std::vector<Cell>& cell
   const auto work = [&] {
     try {
       for (std::size_t i = next++; i < cells.size(); i = next++) {
-        outcomes[i] = judge(cells[i], run_cell(model, cells[i]), *references.get(cells[i]));
+        outcomes[i] = judge(cells[i], run_cell(model, cells[i], {.on_operation = {}, .runtime = &runtime}), *references.get(cells[i]));
         const std::size_t count = ++done;
         if (on_done) on_done(count);
       }

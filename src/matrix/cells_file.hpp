@@ -25,9 +25,9 @@ CellsFile read_cells(std::istream& in);
 // The header and rows as read, with the result columns outcome, kind, where, loss, worst, checksum, freed.
 void write_cells(std::ostream& out, const CellsFile& file, const std::vector<Outcome>& outcomes);
 
-// Runs all cells in this process, `jobs` at a time; the reference is made once a shape. `on_done` is called
+// Runs all cells in this process on `runtime`, `jobs` at a time; the reference is made once a shape. `on_done` is called
 // from any worker with the number of cells done so far.
-std::vector<Outcome> run_cells(const Model& model, const std::vector<Cell>& cells, std::size_t jobs,
+std::vector<Outcome> run_cells(const Model& model, const std::vector<Cell>& cells, std::size_t jobs, Runtime& runtime,
                                const std::function<void(std::size_t done)>& on_done = {});
 
 }  // namespace culprit

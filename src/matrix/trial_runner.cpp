@@ -4,49 +4,63 @@
 #include <fmt/ranges.h>
 #include <string.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "base/error.hpp"
+#include "base/exit_status.hpp"
 #include "outcome/outcome_json.hpp"
 #include "process/process_runner.hpp"
 
 namespace culprit {
 namespace {
 
-// The outcome of an ended program. Errors: SetupError.
-Outcome outcome_of(const ProcessResult& result, const std::vector<std::string>& command) {
-  const auto failed = [&](const std::string& why) {
-    return SetupError(fmt::format("{}: {}; repeat it by hand: {}\n{}", command[0], why, fmt::join(command, " "),
-                                  result.err.text()));
-  };
+// The program is no scenario's, or lacks what it needs. Errors: UnavailableError, SetupError.
+[[noreturn]] void throw_failure(const ProcessResult& result, const std::vector<std::string>& command,
+                                const std::string& why) {
+  if (result.end == ProcessEnd::kExited && result.value == kExitUnavailable) throw UnavailableError(result.err.text());
+  throw SetupError(fmt::format("{}: {}; repeat it by hand: {}\n{}", command[0], why, fmt::join(command, " "),
+                               result.err.text()));
+}
+
+// The outcome of a cell whose process died or was killed over it; none where it ended by itself. Errors: SetupError, Stopped.
+std::optional<Outcome> outcome_of_death(const ProcessResult& result, const std::vector<std::string>& command) {
+  Outcome outcome;
   switch (result.end) {
-    case ProcessEnd::kExited: {
-      if (!outcome_of_exit(result.value)) throw failed(fmt::format("ended with exit status {}", result.value));
-      const std::string out = result.out.text();
-      if (out.empty()) throw failed("printed no outcome");
-      return parse_json_line(out.substr(0, out.find('\n')));
-    }
+    case ProcessEnd::kExited:
+      return std::nullopt;
     case ProcessEnd::kSignalled: {
       const char* name = sigabbrev_np(result.value);
-      Outcome outcome;
       outcome.outcome = OutcomeClass::kCrash;
       outcome.kind = name ? fmt::format("SIG{}", name) : fmt::format("signal {}", result.value);
       outcome.message = "the cell's process died of a signal";
       return outcome;
     }
     case ProcessEnd::kStalled:
-    case ProcessEnd::kDeadline: {
-      Outcome outcome;
+    case ProcessEnd::kDeadline:
       outcome.outcome = OutcomeClass::kHang;
       outcome.kind = "STALLED";
       outcome.message = "no rank finished an operation before the deadline; the process group was killed";
       return outcome;
-    }
     case ProcessEnd::kCancelled:
       throw Stopped();
     case ProcessEnd::kCannotStart:
-      throw failed(result.error);
+      throw_failure(result, command, result.error);
   }
-  throw failed("ended in an unknown way");
+  throw_failure(result, command, "ended in an unknown way");
 }
+
+// The outcome of an ended program that ran one cell. Errors: as throw_failure.
+Outcome outcome_of(const ProcessResult& result, const std::vector<std::string>& command) {
+  if (const auto outcome = outcome_of_death(result, command)) return *outcome;
+  if (!outcome_of_exit(result.value)) throw_failure(result, command, fmt::format("ended with exit status {}", result.value));
+  const std::string out = result.out.text();
+  if (out.empty()) throw_failure(result, command, "printed no outcome");
+  return parse_json_line(out.substr(0, out.find('\n')));
+}
+
+// Ranks are threads already; a cell must not start a second level of threads in the BLAS library.
+const std::vector<std::pair<std::string, std::optional<std::string>>> kEnvironment{{"OPENBLAS_NUM_THREADS", "1"}};
 
 }  // namespace
 
@@ -59,37 +73,88 @@ std::vector<std::string> program_flags(const Cell& cell) {
 TrialRunner::TrialRunner(std::string scenario, TrialOptions options)
     : scenario_(std::move(scenario)), options_(std::move(options)) {}
 
+void TrialRunner::keep(const Cell& cell, const Outcome& outcome) {
+  const auto flags = program_flags(cell);
+  known_[flags] = outcome;
+  if (options_.on_done) options_.on_done(flags, outcome, to_json_line(scenario_, cell, outcome));
+}
+
 std::vector<Outcome> TrialRunner::run(const std::vector<Cell>& cells) {
-  std::vector<ProcessRequest> requests;
-  std::vector<const Cell*> running;
-  for (const Cell& cell : cells) {
-    const auto [entry, is_new] = known_.try_emplace(program_flags(cell));
-    if (!is_new) continue;
-    ProcessRequest request;
-    request.argv = {options_.program.string()};
-    request.argv.insert(request.argv.end(), entry->first.begin(), entry->first.end());
-    // Ranks are threads already; a cell must not start a second level of threads in the BLAS library.
-    request.environment = {{"OPENBLAS_NUM_THREADS", "1"}};
-    request.stall_deadline = options_.stall_deadline;
-    requests.push_back(std::move(request));
-    running.push_back(&cell);
-  }
+  std::vector<Cell> missing;
+  for (const Cell& cell : cells)
+    if (known_.try_emplace(program_flags(cell)).second) missing.push_back(cell);
   if (options_.on_planned) options_.on_planned(known_.size());
-  const RunOptions options{
-      .jobs = options_.jobs,
-      .on_start = {},
-      .on_done =
-          [&](std::size_t i, ProcessResult&& result) {
-            const Outcome outcome = outcome_of(result, requests[i].argv);
-            const auto flags = program_flags(*running[i]);
-            known_[flags] = outcome;
-            if (options_.on_done) options_.on_done(flags, outcome, to_json_line(scenario_, *running[i], outcome));
-          },
-      .cancel_fd = options_.cancel_fd};
-  if (!run_processes(requests, options)) throw Stopped();
+  if (options_.many_cells_a_process)
+    run_together(std::move(missing));
+  else
+    run_alone(missing);
   std::vector<Outcome> outcomes;
   for (const Cell& cell : cells) outcomes.push_back(known_.at(program_flags(cell)));
   return outcomes;
+}
+
+void TrialRunner::run_alone(const std::vector<Cell>& cells) {
+  std::vector<ProcessRequest> requests;
+  for (const Cell& cell : cells) {
+    ProcessRequest request;
+    request.argv = {options_.program.string()};
+    for (const auto& list : {options_.flags, program_flags(cell)})
+      request.argv.insert(request.argv.end(), list.begin(), list.end());
+    request.environment = kEnvironment;
+    request.stall_deadline = options_.stall_deadline;
+    requests.push_back(std::move(request));
+  }
+  const RunOptions options{
+      .jobs = options_.jobs,
+      .on_start = {},
+      .on_done = [&](std::size_t i,
+                     ProcessResult&& result) { keep(cells[i], outcome_of(result, requests[i].argv)); },
+      .on_line = {},
+      .cancel_fd = options_.cancel_fd};
+  if (!run_processes(requests, options)) throw Stopped();
+}
+
+void TrialRunner::run_together(std::vector<Cell> cells) {
+  while (!cells.empty()) {
+    // Cells are dealt out in turn: neighbours in a matrix are alike in cost.
+    const std::size_t num_workers = std::min(options_.jobs, cells.size());
+    std::vector<std::vector<Cell>> dealt(num_workers);
+    for (std::size_t i = 0; i < cells.size(); ++i) dealt[i % num_workers].push_back(cells[i]);
+    std::vector<std::size_t> answered(num_workers, 0);
+    std::vector<ProcessRequest> requests(num_workers);
+    for (std::size_t w = 0; w < num_workers; ++w) {
+      requests[w].argv = {options_.program.string(), "--worker"};
+      requests[w].argv.insert(requests[w].argv.end(), options_.flags.begin(), options_.flags.end());
+      for (const Cell& cell : dealt[w]) requests[w].input += fmt::format("{}\n", fmt::join(program_flags(cell), "\t"));
+      requests[w].environment = kEnvironment;
+      requests[w].stall_deadline = options_.stall_deadline;
+    }
+    std::vector<Cell> left;
+    const RunOptions options{
+        .jobs = num_workers,
+        .on_start = {},
+        .on_done =
+            [&](std::size_t w, ProcessResult&& result) {
+              const auto outcome = outcome_of_death(result, requests[w].argv);
+              if (answered[w] < dealt[w].size()) {
+                if (!outcome)
+                  throw_failure(result, requests[w].argv,
+                                fmt::format("answered {} of {} cells and ended with exit status {}", answered[w],
+                                            dealt[w].size(), result.value));
+                keep(dealt[w][answered[w]++], *outcome);
+              }
+              left.insert(left.end(), dealt[w].begin() + static_cast<std::ptrdiff_t>(answered[w]), dealt[w].end());
+            },
+        .on_line =
+            [&](std::size_t w, std::string_view line) {
+              if (answered[w] == dealt[w].size())
+                throw SetupError(fmt::format("{}: answered more cells than it was given", options_.program.string()));
+              keep(dealt[w][answered[w]++], parse_json_line(line));
+            },
+        .cancel_fd = options_.cancel_fd};
+    if (!run_processes(requests, options)) throw Stopped();
+    cells = std::move(left);
+  }
 }
 
 }  // namespace culprit

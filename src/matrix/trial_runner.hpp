@@ -1,4 +1,4 @@
-// Runs cells as scenario programs, each in a process of its own.
+// Runs cells as scenario programs, each in a process of its own or many in one.
 #pragma once
 
 #include <chrono>
@@ -15,6 +15,10 @@ namespace culprit {
 
 struct TrialOptions {
   std::filesystem::path program;  // the scenario's
+  std::vector<std::string> flags;  // that each process gets beside its cell's: where it runs
+  // A process runs many cells, one after the other, because starting one is dear (a CUDA context); one that dies costs
+  // its cell, and another goes on with the rest.
+  bool many_cells_a_process = false;
   std::size_t jobs = 1;
   // Without any rank finishing an operation: the process group is killed and the cell is HANG.
   std::chrono::milliseconds stall_deadline{10000};
@@ -31,12 +35,15 @@ class TrialRunner {
   TrialRunner(std::string scenario, TrialOptions options);
 
   // Outcomes in the order of `cells`. A crash is CRASH with the signal's name, a stall HANG. Errors:
-  // SetupError when the program can't start, ends with a status that is no outcome, or prints no outcome;
-  // Stopped when cancelled.
+  // SetupError when the program can't start, ends with a status that is no outcome, or prints no outcome; UnavailableError
+  // when it says that it lacks what it was asked to run on; Stopped when cancelled.
   std::vector<Outcome> run(const std::vector<Cell>& cells);
   std::size_t trials() const { return known_.size(); }
 
  private:
+  void run_alone(const std::vector<Cell>& cells);
+  void run_together(std::vector<Cell> cells);
+  void keep(const Cell& cell, const Outcome& outcome);
   std::string scenario_;
   TrialOptions options_;
   std::map<std::vector<std::string>, Outcome> known_;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "outcome/tolerance.hpp"
+
 namespace culprit {
 namespace {
 
@@ -84,8 +86,7 @@ bool over(double value, double bound) { return !(value <= bound); }
 
 }  // namespace
 
-Outcome judge(const Cell& cell, const std::vector<RankResult>& results, const Reference& reference,
-              const Tolerance& tolerance) {
+Outcome judge(const Cell& cell, const std::vector<RankResult>& results, const Reference& reference) {
   Outcome outcome;
   const bool raised =
       std::any_of(results.begin(), results.end(), [](const RankResult& r) { return r.error.has_value(); });
@@ -98,6 +99,7 @@ Outcome judge(const Cell& cell, const std::vector<RankResult>& results, const Re
   }
   if (raised) return outcome;
 
+  const Tolerance tolerance = tolerance_for(cell);
   std::string missing;
   double worst = 0.0, loss = 0.0;
   int freed = 0;
@@ -139,7 +141,8 @@ Outcome judge(const Cell& cell, const std::vector<RankResult>& results, const Re
 }
 
 std::optional<Place> locate_first(const Cell& cell, const std::vector<RankResult>& results,
-                                  const Reference& reference, const Tolerance& tolerance) {
+                                  const Reference& reference) {
+  const Tolerance tolerance = tolerance_for(cell);
   for (int m = 0; m < cell.acc; ++m) {
     for (const std::string& name : reference.backward_order) {
       Place place;

@@ -1,13 +1,12 @@
 #include "outcome/run_once.hpp"
 
-#include "engine/run_cell.hpp"
 #include "outcome/judge.hpp"
 
 namespace culprit {
 
-Outcome run_once(const Model& model, const Cell& cell, const std::function<void()>& on_operation) {
+Outcome run_once(const Model& model, const Cell& cell, CellRunOptions options) {
   const Reference reference = make_reference(model, cell, /*keep_all=*/true);
-  CellRunOptions options{.keep_micro_batch_grads = false, .on_operation = on_operation};
+  options.keep_micro_batch_grads = false;
   Outcome outcome = judge(cell, run_cell(model, cell, options), reference);
   if (outcome.outcome == OutcomeClass::kWrongGrad || outcome.outcome == OutcomeClass::kMissingGrad) {
     options.keep_micro_batch_grads = true;

@@ -76,7 +76,7 @@ class AllGatherFunction final : public CustomFunction {
     group_.comm->all_gather(raw_elements(inputs[0]), raw_elements(by_rank), "all-gather of mp_allgather's output");
     const Tensor result = context.wrap(context.allocate({rows, group_.size * cols}));
     for (int r = 0; r < group_.size; ++r)
-      context.backend().place_columns(by_rank.impl()->data() + r * rows * cols, cols, result.impl()->data(),
+      context.backend().place_columns(by_rank.impl()->data_at(r * rows * cols), cols, result.impl()->data(),
                                       group_.size * cols, r * cols, rows);
     return {result};
   }

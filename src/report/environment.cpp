@@ -27,7 +27,7 @@ std::string value_after(const char* file, const std::string& key) {
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> describe_environment() {
+std::vector<std::pair<std::string, std::string>> describe_environment(const std::string& runtime) {
   return {{"culprit", fmt::format("{} (commit {})", kVersion, kBuildCommit)},
           {"compiler", kBuildCompiler},
           {"BLAS", blas_description()},
@@ -36,6 +36,7 @@ std::vector<std::pair<std::string, std::string>> describe_environment() {
                                         NLOHMANN_JSON_VERSION_PATCH)},
           {"CPU", fmt::format("{}, {} threads", value_after("/proc/cpuinfo", "model name"),
                               std::thread::hardware_concurrency())},
+          {"cells ran on", runtime},
           {"system", value_after("/etc/os-release", "PRETTY_NAME")}};
 }
 

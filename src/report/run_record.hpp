@@ -28,6 +28,7 @@ struct RunRecord {
   std::vector<JobResult> jobs;
   std::size_t num_trials = 0;
   double wall_seconds = 0.0;
+  std::vector<std::string> runtime_flags;  // where its cells ran, for that command; empty for the default
   std::string bin_folder;  // of the scenario programs, for the command that repeats a cell
 
   bool as_declared() const {
@@ -37,7 +38,7 @@ struct RunRecord {
   }
 };
 
-// Compiler and libraries, CPU, commit of this project. Never user or host names.
-std::vector<std::pair<std::string, std::string>> describe_environment();
+// Compiler and libraries, CPU, what the cells ran on, commit of this project. Never user or host names.
+std::vector<std::pair<std::string, std::string>> describe_environment(const std::string& runtime);
 
 }  // namespace culprit

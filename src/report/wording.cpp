@@ -172,7 +172,7 @@ std::string shell_line(const std::vector<std::string>& words) {
 
 std::string repeat_command(const RunRecord& record, const Cell& cell) {
   std::vector<std::string> words{(std::filesystem::path(record.bin_folder) / record.scenario->name).string()};
-  for (const std::string& flag : program_flags(cell)) words.push_back(flag);
+  for (const auto& flags : {record.runtime_flags, program_flags(cell)}) words.insert(words.end(), flags.begin(), flags.end());
   return shell_line(words);
 }
 

@@ -94,7 +94,7 @@ struct Recorded {
     }
   }
   std::vector<Outcome> run(std::size_t jobs) const {
-    return run_cells(scenario_named("skip_identity_leaf").model, cells, jobs);
+    return run_cells(scenario_named("skip_identity_leaf").model, cells, jobs, cpu_threads());
   }
   std::vector<Cell> cells;
   std::vector<Row> rows;

@@ -6,6 +6,7 @@
 
 #include "engine/run_cell.hpp"
 #include "gtest/gtest.h"
+#include "outcome/tolerance.hpp"
 #include "support/cells.hpp"
 
 namespace culprit::test {
@@ -35,10 +36,11 @@ TEST_F(JudgeTest, GradientAboveTheBoundIsWrongAndBelowIsNot) {
   const auto& whole = reference.grads.at("embed").back();
   double largest = 0.0;
   for (const double g : whole) largest = std::max(largest, std::abs(g));
+  const double bound = tolerance_for(cell).grad;
   const float kept = (*embed().grad)[5];
-  (*embed().grad)[5] = kept + static_cast<float>(0.5e-3 * largest);
+  (*embed().grad)[5] = kept + static_cast<float>(0.5 * bound * largest);
   EXPECT_EQ(name_of(judged()), "PASS");
-  (*embed().grad)[5] = kept + static_cast<float>(2e-3 * largest);
+  (*embed().grad)[5] = kept + static_cast<float>(2.0 * bound * largest);
   EXPECT_EQ(name_of(judged()), "WRONG_GRAD");
   EXPECT_EQ(judged().where, "embed@stage0.tp0");
   EXPECT_EQ(fingerprint(judged()).substr(0, 10), "WRONG_GRAD");

@@ -2,8 +2,6 @@
 // gives the same numbers.
 #include "parallel/regions.hpp"
 
-#include <algorithm>
-
 #include "parallel/linear_layers.hpp"
 #include "recompute/recompute.hpp"
 #include "support/one_rank.hpp"
@@ -14,21 +12,21 @@ namespace {
 // A group of two in which the peer always holds what this rank holds. Notes what happens when.
 class MirrorCommunicator final : public Communicator {
  public:
-  explicit MirrorCommunicator(const Backend& backend) : backend_(backend) {}
+  explicit MirrorCommunicator(Backend& backend) : backend_(backend) {}
   int rank() const override { return 1; }
   int size() const override { return 2; }
-  std::unique_ptr<Work> start_all_reduce(std::span<float> buffer, const std::string&) override {
+  std::unique_ptr<Work> start_all_reduce(Elements buffer, const std::string&) override {
     ++reduced;
     live_bytes_at_start = backend_.counters().live_bytes;
     return std::make_unique<MirrorWork>(*this, buffer);
   }
-  void all_gather(std::span<const float> mine, std::span<float> gathered, const std::string&) override {
-    std::copy(mine.begin(), mine.end(), gathered.begin());
-    std::copy(mine.begin(), mine.end(), gathered.begin() + static_cast<std::ptrdiff_t>(mine.size()));
+  void all_gather(Elements mine, Elements gathered, const std::string&) override {
+    backend_.scale(1.0F, mine.data, gathered.data, mine.num_elements);
+    backend_.scale(1.0F, mine.data, gathered.data + backend_.num_bytes(mine.num_elements), mine.num_elements);
   }
-  void send(std::span<const float>, int, const std::string&) override {}
+  void send(Elements, int, const std::string&) override {}
   void send_none(int, const std::string&) override {}
-  bool receive(std::span<float>, int, const std::string&) override { return false; }
+  bool receive(Elements, int, const std::string&) override { return false; }
 
   int reduced = 0, waited = 0;
   std::int64_t live_bytes_at_start = 0, live_bytes_at_wait = 0;
@@ -36,18 +34,18 @@ class MirrorCommunicator final : public Communicator {
  private:
   class MirrorWork final : public Work {
    public:
-    MirrorWork(MirrorCommunicator& comm, std::span<float> buffer) : comm_(comm), buffer_(buffer) {}
+    MirrorWork(MirrorCommunicator& comm, Elements buffer) : comm_(comm), buffer_(buffer) {}
     void wait() override {
       ++comm_.waited;
       comm_.live_bytes_at_wait = comm_.backend_.counters().live_bytes;
-      for (float& v : buffer_) v *= 2.0F;
+      comm_.backend_.scale(2.0F, buffer_.data, buffer_.data, buffer_.num_elements);
     }
 
    private:
     MirrorCommunicator& comm_;
-    std::span<float> buffer_;
+    Elements buffer_;
   };
-  const Backend& backend_;
+  Backend& backend_;
 };
 
 class RegionsTest : public OneRankTest {

@@ -85,7 +85,7 @@ class OneRankTest : public ::testing::Test {
   }
   std::int64_t live_bytes() const { return backend->counters().live_bytes; }
 
-  std::unique_ptr<Backend> backend = make_cpu_backend();  // before all that holds its memory
+  std::unique_ptr<Backend> backend = make_cpu_backend(DType::kFloat32);  // before all that holds its memory
   Context context{*backend, rules_of("paddle@3.3.1")};
   Context context_262{*backend, rules_of("paddle@2.6.2")};
 };
