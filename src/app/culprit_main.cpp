@@ -15,6 +15,7 @@
 #include "app/run_command.hpp"
 #include "app/runtime_flags.hpp"
 #include "base/version.hpp"
+#include "base/whole_file.hpp"
 #include "base/error.hpp"
 #include "matrix/cells_file.hpp"
 #include "scenario/scenario.hpp"
@@ -45,13 +46,7 @@ struct CellsCommand {
     }
     const auto runtime = open_runtime(choice);
     const auto outcomes = run_cells(scenario_named("skip_identity_leaf").model, file.cells, jobs, *runtime);
-    // Written beside the target first, so that a kill leaves the old file or the new one, never a half.
-    const std::string partial = out + ".partial";
-    std::ofstream output(partial);
-    write_cells(output, file, outcomes);
-    output.close();
-    if (!output) throw SetupError(fmt::format("{}: can't be written", partial));
-    std::filesystem::rename(partial, out);
+    write_whole_file(out, [&](std::ostream& output) { write_cells(output, file, outcomes); });
     return 0;
   }
 };

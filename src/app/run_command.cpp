@@ -118,6 +118,8 @@ int RunCommand::run(const std::vector<std::string>& command) const {
   // Opened here to find out before anything is written; the cells' processes open their own.
   const std::string runtime = open_runtime(impl_->choice)->description();
   const bool on_gpu = impl_->choice.device != "cpu";
+  record.many_cells_a_process = on_gpu;
+  if (on_gpu) record.ran_on = impl_->choice.device + " threads";
   RunFolder folder(impl_->out.empty() ? default_run_folder() : fs::path(impl_->out));
   StopSignal stop;
   ProgressBar bar(STDERR_FILENO, 0, "cells");
@@ -140,6 +142,8 @@ int RunCommand::run(const std::vector<std::string>& command) const {
     for (std::size_t i = 0; i < matrices.size(); ++i) {
       record.jobs.push_back(run_matrix(scenario, matrices[i], runner));
       record.jobs.back().title = jobs[i].title;
+      trace_findings(record.jobs.back(), runner, folder.traces(),
+                     matrices.size() > 1 ? fmt::format("job{}_", i + 1) : "");
     }
     record.num_trials = runner.trials();
   } catch (const Stopped&) {

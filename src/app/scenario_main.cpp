@@ -14,9 +14,12 @@
 #include "app/runtime_flags.hpp"
 #include "base/version.hpp"
 #include "base/error.hpp"
+#include "base/whole_file.hpp"
+#include "engine/run_cell.hpp"
 #include "outcome/outcome_json.hpp"
 #include "outcome/run_once.hpp"
 #include "process/progress_counter.hpp"
+#include "trace/trace_json.hpp"
 
 namespace culprit {
 namespace {
@@ -56,11 +59,7 @@ Outcome run_here(const Scenario& scenario, const Cell& cell, Runtime& runtime, P
 void run_worker(const Scenario& scenario, Runtime& runtime, ProgressCounter& progress) {
   for (std::string line; std::getline(std::cin, line);) {
     CLI::App app;
-    bool worker = false;
-  app.add_flag("--worker", worker, "run a cell for each line of stdin (its flags, tabs between), answer each with a line");
-  RuntimeChoice choice;
-  add_runtime_flags(app, choice);
-  const CellFlags flags(app, scenario.own_toggles);
+    const CellFlags flags(app, scenario.own_toggles);
     std::vector<std::string> words;
     std::istringstream in(line);
     for (std::string word; std::getline(in, word, '\t');) words.insert(words.begin(), word);  // CLI11 takes them last first
@@ -77,6 +76,13 @@ void run_worker(const Scenario& scenario, Runtime& runtime, ProgressCounter& pro
   }
 }
 
+void write_trace(const std::string& file, const Scenario& scenario, const Cell& cell, Runtime& runtime) {
+  CellTrace trace;
+  for (RankResult& rank : run_cell(scenario.model, cell, {.trace = true, .runtime = &runtime}))
+    trace.ranks.push_back(std::move(rank.trace));
+  write_whole_file(file, trace_to_json(trace));
+}
+
 }  // namespace
 
 int scenario_main(const Scenario& scenario, int argc, char** argv) {
@@ -90,6 +96,13 @@ int scenario_main(const Scenario& scenario, int argc, char** argv) {
   std::string expect;
   app.add_flag("--clean", clean, "run the clean twin of the claim: it passes");
   app.add_option("--expect", expect, "exit 0 if it comes out as OUTCOME[:KIND], else 1")->type_name("OUTCOME[:KIND]");
+  std::string trace_file;
+  app.add_option("--trace", trace_file, "also write what every rank did, operation by operation, as JSON")
+      ->type_name("FILE");
+  bool worker = false;
+  app.add_flag("--worker", worker, "run a cell for each line of stdin (its flags, tabs between), answer each with a line");
+  RuntimeChoice choice;
+  add_runtime_flags(app, choice);
   const CellFlags flags(app, scenario.own_toggles);
   if (const int status = parse_or_report(app, argc, argv); status >= 0) return status;
 
@@ -98,8 +111,8 @@ int scenario_main(const Scenario& scenario, int argc, char** argv) {
     const Settings given = flags.given();
     ProgressCounter progress = ProgressCounter::from_environment();
     if (worker) {
-      if (clean || !expect.empty() || !given.empty())
-        throw UsageError("--worker takes its cells from stdin: no --clean, --expect, sizes or toggles beside it");
+      if (clean || !expect.empty() || !trace_file.empty() || !given.empty())
+        throw UsageError("--worker takes its cells from stdin: no --clean, --expect, --trace, sizes or toggles beside it");
       run_worker(scenario, *open_runtime(choice), progress);
       return 0;
     }
@@ -112,7 +125,9 @@ int scenario_main(const Scenario& scenario, int argc, char** argv) {
     else
       apply_settings(scenario, cell, given);
     validate(cell);
-    const Outcome outcome = run_here(scenario, cell, *open_runtime(choice), progress);
+    const std::unique_ptr<Runtime> runtime = open_runtime(choice);
+    const Outcome outcome = run_here(scenario, cell, *runtime, progress);
+    if (!trace_file.empty()) write_trace(trace_file, scenario, cell, *runtime);
     fmt::print("{}\n", to_json_line(scenario.name, cell, outcome));
     return report(outcome, expect);
   });

@@ -100,6 +100,7 @@ void backward(Context& context, const std::vector<Tensor>& roots, const std::vec
     fill_missing(context, *node, arrived);
     const std::vector<Tensor> results = node->backward(context, arrived);
     node->release_saved();
+    if (context.observer) context.observer->backward_done(node);
     context.operation_done();
     for (std::size_t i = 0; i < node->edges().size(); ++i) {
       const Edge& edge = node->edges()[i];

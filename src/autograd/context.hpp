@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "autograd/observer.hpp"
 #include "autograd/rules.hpp"
 #include "autograd/tensor.hpp"
 
@@ -44,6 +45,7 @@ class Context {
   Tensor wrap(std::shared_ptr<TensorImpl> impl, bool stop_gradient = true) {
     return Tensor(std::move(impl), "generated_tensor_" + std::to_string(next_name_++), stop_gradient);
   }
+  OperationObserver* observer = nullptr;  // not owned; may be null
   // Called after each operator, function and collective of this rank: the harness's sign of life.
   std::function<void()> on_operation;
   void operation_done() const {

@@ -96,21 +96,28 @@ std::vector<Tensor> apply(Context& context, const std::shared_ptr<CustomFunction
     if (is_input(output) && is_marked(output))
       output = context.wrap(output.impl(), context.rules().marked_output_stops_gradient);
 
+  std::shared_ptr<Node> node;
+  const auto observe = [&] {
+    if (context.observer) context.observer->function_done(function->name(), inputs, outputs, returned, node);
+  };
   if (recorded) {
     for (const auto& output : outputs) {
       output.set_stop_gradient(false);
       if (!is_input(output) || is_marked(output)) continue;
-      if (output.is_leaf())
+      if (output.is_leaf()) {
+        observe();
         throw SubjectError(kind::kLeafInplace,
                            fmt::format("Leaf Var ({}) that doesn't stop gradient can't use inplace strategy",
                                        output.name()));
+      }
       output.impl()->bump_inplace_version();
     }
-    const auto node = std::make_shared<CustomFunctionNode>(function, fc);
+    node = std::make_shared<CustomFunctionNode>(function, fc);
     node->take_edges(inputs);
     Node::set_history(node, outputs);
   }
   fc->forget_marks();
+  observe();
   context.operation_done();
   return returned;
 }

@@ -17,16 +17,18 @@ void require_same_shape(const char* op, const Tensor& a, const Tensor& b) {
                                           b.shape().cols));
 }
 
-// Wraps a result and records `make_node()` for it if history is needed.
+// Wraps the result of operator `name` and records `make_node()` for it if history is needed.
 template <class MakeNode>
-Tensor record(Context& context, std::shared_ptr<TensorImpl> impl, const std::vector<Tensor>& inputs,
-              MakeNode make_node) {
+Tensor record(Context& context, const char* name, std::shared_ptr<TensorImpl> impl,
+              const std::vector<Tensor>& inputs, MakeNode make_node) {
   Tensor result = context.wrap(std::move(impl));
+  std::shared_ptr<Node> node;
   if (needs_history(context, inputs)) {
-    const std::shared_ptr<Node> node = make_node();
+    node = make_node();
     node->take_edges(inputs);
     Node::set_history(node, {result});
   }
+  if (context.observer) context.observer->operator_done(name, inputs, result, node);
   context.operation_done();
   return result;
 }
@@ -152,7 +154,7 @@ Tensor add_scaled(Context& context, const char* name, const Tensor& a, const Ten
   auto impl = context.allocate(a.shape());
   context.backend().add(1.0F, a.impl()->data(), b_sign, b.impl()->data(), impl->data(),
                         impl->num_elements());
-  return record(context, std::move(impl), {a, b},
+  return record(context, name, std::move(impl), {a, b},
                 [&] { return std::make_shared<AddNode>(name, b_sign); });
 }
 
@@ -166,7 +168,7 @@ Tensor matmul(Context& context, const Tensor& x, const Tensor& w) {
   auto impl = context.allocate({x.shape().rows, w.shape().cols});
   context.backend().matmul(x.impl()->data(), false, w.impl()->data(), false, impl->data(),
                            x.shape().rows, w.shape().cols, x.shape().cols);
-  return record(context, std::move(impl), {x, w},
+  return record(context, "matmul", std::move(impl), {x, w},
                 [&] { return std::make_shared<MatmulNode>(context, x, w); });
 }
 
@@ -182,14 +184,14 @@ Tensor scale(Context& context, const Tensor& a, double factor) {
   const auto f = static_cast<float>(factor);
   auto impl = context.allocate(a.shape());
   context.backend().scale(f, a.impl()->data(), impl->data(), impl->num_elements());
-  return record(context, std::move(impl), {a}, [&] { return std::make_shared<ScaleNode>(f); });
+  return record(context, "scale", std::move(impl), {a}, [&] { return std::make_shared<ScaleNode>(f); });
 }
 
 Tensor square(Context& context, const Tensor& a) {
   auto impl = context.allocate(a.shape());
   context.backend().multiply(1.0F, a.impl()->data(), a.impl()->data(), impl->data(),
                              impl->num_elements());
-  return record(context, std::move(impl), {a},
+  return record(context, "square", std::move(impl), {a},
                 [&] { return std::make_shared<SquareNode>(context, a); });
 }
 
@@ -197,7 +199,7 @@ Tensor mean(Context& context, const Tensor& a) {
   auto impl = context.allocate({1, 1});
   context.backend().sum(a.impl()->data(), static_cast<float>(a.impl()->num_elements()), impl->data(),
                         a.impl()->num_elements());
-  return record(context, std::move(impl), {a},
+  return record(context, "mean", std::move(impl), {a},
                 [&] { return std::make_shared<MeanNode>(a.shape()); });
 }
 
@@ -205,7 +207,7 @@ Tensor view(Context& context, const Tensor& a, Shape shape) {
   if (shape.num_elements() != a.shape().num_elements())
     throw std::invalid_argument(fmt::format("[view] element counts differ, got [{}, {}] of [{}, {}]",
                                             shape.rows, shape.cols, a.shape().rows, a.shape().cols));
-  return record(context, a.impl()->view(shape), {a},
+  return record(context, "view", a.impl()->view(shape), {a},
                 [&] { return std::make_shared<ViewNode>(a.shape()); });
 }
 
@@ -218,7 +220,7 @@ Tensor reshape(Context& context, const Tensor& a, Shape shape) {
 Tensor assign(Context& context, const Tensor& a) {
   auto impl = context.allocate(a.shape());
   context.backend().copy(a.impl()->data(), impl->data(), impl->num_elements());
-  return record(context, std::move(impl), {a}, [&] { return std::make_shared<AssignNode>(); });
+  return record(context, "assign", std::move(impl), {a}, [&] { return std::make_shared<AssignNode>(); });
 }
 
 }  // namespace culprit

@@ -9,6 +9,7 @@
 #include "engine/parameter.hpp"
 #include "pipeline/stage.hpp"
 #include "tensor/backend.hpp"
+#include "trace/cell_trace.hpp"
 
 namespace culprit {
 
@@ -38,6 +39,7 @@ struct RankResult {
   std::vector<ParameterGrad> grads;  // in the model's order; empty after an error
   CommCounters comm;
   MemoryCounters memory;
+  RankTrace trace;  // only when asked for
 };
 
 }  // namespace culprit

@@ -10,6 +10,7 @@
 #include "autograd/rules.hpp"
 #include "base/subject_error.hpp"
 #include "engine/engine_ops.hpp"
+#include "trace/rank_recorder.hpp"
 
 namespace culprit {
 namespace {
@@ -42,6 +43,12 @@ class RankRun {
     // Group ids: tensor groups by stage, then the pipes by tensor rank.
     if (cell.tp > 1) tensor_comm_ = world.group(stage, tensor_group(stage, cell), me, *backend_);
     if (cell.pp > 1) pipe_comm_ = world.group(cell.pp + tp_rank, pipe_group(tp_rank, cell), me, *backend_);
+    if (options.trace) {
+      recorder_ = std::make_unique<RankRecorder>(context_, [this] { return stage_ ? stage_->phase() : Phase{}; });
+      context_.observer = recorder_.get();
+      if (tensor_comm_) tensor_comm_ = recorder_->record(std::move(tensor_comm_), "tensor");
+      if (pipe_comm_) pipe_comm_ = recorder_->record(std::move(pipe_comm_), "pipe");
+    }
     group_ = {.comm = tensor_comm_.get(), .rank = tp_rank, .size = cell.tp};
   }
 
@@ -65,6 +72,7 @@ class RankRun {
               return mean(context_, square(context_, off));
             }};
     PipelineStage stage(context_, policy, stage_model, pipe_comm_.get());
+    stage_ = &stage;
     if (options_.keep_micro_batch_grads) stage.on_backward_done = [this](int) { keep_grads(); };
     try {
       stage.run();
@@ -79,6 +87,8 @@ class RankRun {
       result_.comm.transfer_bytes = pipe_comm_->counters().transfer_bytes;
     }
     result_.memory = backend_->counters();
+    if (recorder_) take_trace();
+    stage_ = nullptr;
     return std::move(result_);
   }
 
@@ -131,6 +141,12 @@ class RankRun {
     result_.loss = stage.loss();
     result_.released_outputs = stage.released_outputs();
   }
+  void take_trace() {
+    if (result_.error) recorder_->raised(result_.error->kind, result_.error->message);
+    result_.trace = recorder_->take();
+    result_.trace.stage = result_.stage;
+    result_.trace.tp_rank = result_.tp_rank;
+  }
   RankError describe(const SubjectError& error, Phase phase) const {
     RankError::Class error_class = RankError::Class::kError;
     if (dynamic_cast<const ModelledCrash*>(&error)) error_class = RankError::Class::kCrash;
@@ -148,6 +164,8 @@ class RankRun {
   const CellRunOptions& options_;
   std::unique_ptr<Backend> backend_;  // before everything that holds its memory
   Context context_;
+  std::unique_ptr<RankRecorder> recorder_;  // before the communicators that it stands before
+  const PipelineStage* stage_ = nullptr;    // while it runs
   std::unique_ptr<Communicator> tensor_comm_, pipe_comm_;
   TensorParallelGroup group_;
   std::vector<Tensor> parameters_;

@@ -13,8 +13,10 @@ namespace culprit {
 struct CellRunOptions {
   // Keep the gradient after every micro-batch, to find the first deviating one.
   bool keep_micro_batch_grads = false;
+  // Record what every rank does, into RankResult::trace. The run comes out the same but for its memory counters.
+  bool trace = false;
   // Called by any rank's thread after each operation; must be thread-safe.
-  std::function<void()> on_operation;
+  std::function<void()> on_operation = {};
   // Where the ranks run; outlives the call.
   Runtime* runtime = &cpu_threads();
 };

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/runtime.hpp"
 #include "config/cell.hpp"
 #include "engine/model.hpp"
 #include "outcome/outcome.hpp"

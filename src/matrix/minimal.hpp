@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "matrix/axes.hpp"
@@ -14,6 +15,11 @@ namespace culprit {
 // an error) first, then by size. A switch that can't be off beside the others (release needs a pipeline) is part
 // of the combination.
 std::vector<std::size_t> minimal_failures(const Matrix& matrix, const std::vector<Outcome>& outcomes);
+
+// The passing cell nearest to a failing one: one switch less, if possible in the same layout of ranks, so that the two
+// can be compared call by call. None when nothing that is one switch smaller passes.
+std::optional<std::size_t> nearest_passing(const Matrix& matrix, const std::vector<Outcome>& outcomes,
+                                           std::size_t failing);
 
 // What a scenario declared, against what was found: lines in words, empty when all came out as declared.
 // Declared combinations that this matrix does not span are left out.

@@ -1,5 +1,7 @@
 #include "matrix/run_matrix.hpp"
 
+#include <algorithm>
+
 namespace culprit {
 namespace {
 
@@ -54,12 +56,36 @@ JobResult run_matrix(const Scenario& scenario, const Matrix& matrix, TrialRunner
   for (const Choice& choice : matrix.choices) cells.push_back(cell_of(matrix, choice));
   job.outcomes = runner.run(cells);
   const auto minimal = minimal_failures(matrix, job.outcomes);
-  for (const std::size_t index : minimal) job.minimal.emplace_back().index = index;
+  for (const std::size_t index : minimal) {
+    MinimalFinding& finding = job.minimal.emplace_back();
+    finding.index = index;
+    finding.passing_neighbour = nearest_passing(matrix, job.outcomes, index);
+  }
   try_fixes(job, runner);
   static const Cell defaults;
   job.judged = matrix.base.path == defaults.path && matrix.base.framework == defaults.framework;
   if (job.judged) job.differences = differences_from_declared(scenario, matrix, job.outcomes, minimal);
   return job;
+}
+
+void trace_findings(JobResult& job, TrialRunner& runner, const std::filesystem::path& folder,
+                    const std::string& prefix) {
+  std::vector<Cell> cells;
+  std::vector<std::filesystem::path> files;
+  std::vector<CellTrace*> results;
+  const auto ask = [&](std::size_t index, const std::string& file, CellTrace& result) {
+    cells.push_back(cell_of(job.matrix, job.matrix.choices[index]));
+    files.push_back(folder / file);
+    results.push_back(&result);
+  };
+  for (std::size_t i = 0; i < std::min(kMaxTraced, job.minimal.size()); ++i) {
+    MinimalFinding& finding = job.minimal[i];
+    const std::string name = prefix + std::to_string(i + 1);
+    ask(finding.index, name + ".json", finding.trace);
+    if (finding.passing_neighbour) ask(*finding.passing_neighbour, name + "_passing.json", finding.neighbour_trace);
+  }
+  std::vector<CellTrace> traces = runner.trace(cells, files);
+  for (std::size_t i = 0; i < traces.size(); ++i) *results[i] = std::move(traces[i]);
 }
 
 }  // namespace culprit

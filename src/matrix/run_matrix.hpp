@@ -1,6 +1,8 @@
 // Stage entry: a job's matrix and fixes, run and evaluated.
 #pragma once
 
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,10 @@ struct MinimalFinding {
   std::vector<FixTrial> fixes[2];
   Outcome two_linears;      // the combination itself at fan-out 2
   Outcome one_micro_batch;  // the combination itself with one micro-batch
+  std::optional<std::size_t> passing_neighbour;  // into Matrix::choices (minimal.hpp, nearest_passing)
+  // Filled by trace_findings; without ranks where there is none.
+  CellTrace trace;
+  CellTrace neighbour_trace;
 };
 
 struct JobResult {
@@ -31,5 +37,11 @@ struct JobResult {
 
 JobResult run_matrix(const Scenario& scenario, const Matrix& matrix, TrialRunner& runner);
 
+// Of so many minimal combinations a run keeps what their ranks did.
+inline constexpr std::size_t kMaxTraced = 8;
+// Traces the job's first kMaxTraced minimal combinations and their passing neighbours, into files PREFIX1.json,
+// PREFIX1_passing.json, ... in `folder`, which must exist.
+void trace_findings(JobResult& job, TrialRunner& runner, const std::filesystem::path& folder,
+                    const std::string& prefix);
 
 }  // namespace culprit

@@ -5,12 +5,14 @@
 #include <string.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <optional>
 
 #include "base/error.hpp"
 #include "base/exit_status.hpp"
 #include "outcome/outcome_json.hpp"
-#include "process/process_runner.hpp"
+#include "trace/trace_json.hpp"
 
 namespace culprit {
 namespace {
@@ -18,7 +20,11 @@ namespace {
 // The program is no scenario's, or lacks what it needs. Errors: UnavailableError, SetupError.
 [[noreturn]] void throw_failure(const ProcessResult& result, const std::vector<std::string>& command,
                                 const std::string& why) {
-  if (result.end == ProcessEnd::kExited && result.value == kExitUnavailable) throw UnavailableError(result.err.text());
+  if (result.end == ProcessEnd::kExited && result.value == kExitUnavailable) {
+    std::string words = result.err.text();
+    while (words.ends_with('\n')) words.pop_back();
+    throw UnavailableError(words);
+  }
   throw SetupError(fmt::format("{}: {}; repeat it by hand: {}\n{}", command[0], why, fmt::join(command, " "),
                                result.err.text()));
 }
@@ -59,9 +65,6 @@ Outcome outcome_of(const ProcessResult& result, const std::vector<std::string>& 
   return parse_json_line(out.substr(0, out.find('\n')));
 }
 
-// Ranks are threads already; a cell must not start a second level of threads in the BLAS library.
-const std::vector<std::pair<std::string, std::optional<std::string>>> kEnvironment{{"OPENBLAS_NUM_THREADS", "1"}};
-
 }  // namespace
 
 std::vector<std::string> program_flags(const Cell& cell) {
@@ -72,6 +75,16 @@ std::vector<std::string> program_flags(const Cell& cell) {
 
 TrialRunner::TrialRunner(std::string scenario, TrialOptions options)
     : scenario_(std::move(scenario)), options_(std::move(options)) {}
+
+ProcessRequest TrialRunner::request(const std::vector<std::string>& flags) const {
+  ProcessRequest request;
+  request.argv = {options_.program.string()};
+  request.argv.insert(request.argv.end(), flags.begin(), flags.end());
+  // Ranks are threads already; a cell must not start a second level of threads in the BLAS library.
+  request.environment = {{"OPENBLAS_NUM_THREADS", "1"}};
+  request.stall_deadline = options_.stall_deadline;
+  return request;
+}
 
 void TrialRunner::keep(const Cell& cell, const Outcome& outcome) {
   const auto flags = program_flags(cell);
@@ -96,13 +109,9 @@ std::vector<Outcome> TrialRunner::run(const std::vector<Cell>& cells) {
 void TrialRunner::run_alone(const std::vector<Cell>& cells) {
   std::vector<ProcessRequest> requests;
   for (const Cell& cell : cells) {
-    ProcessRequest request;
-    request.argv = {options_.program.string()};
-    for (const auto& list : {options_.flags, program_flags(cell)})
-      request.argv.insert(request.argv.end(), list.begin(), list.end());
-    request.environment = kEnvironment;
-    request.stall_deadline = options_.stall_deadline;
-    requests.push_back(std::move(request));
+    std::vector<std::string> flags = options_.flags;
+    for (const std::string& flag : program_flags(cell)) flags.push_back(flag);
+    requests.push_back(request(flags));
   }
   const RunOptions options{
       .jobs = options_.jobs,
@@ -121,14 +130,11 @@ void TrialRunner::run_together(std::vector<Cell> cells) {
     std::vector<std::vector<Cell>> dealt(num_workers);
     for (std::size_t i = 0; i < cells.size(); ++i) dealt[i % num_workers].push_back(cells[i]);
     std::vector<std::size_t> answered(num_workers, 0);
-    std::vector<ProcessRequest> requests(num_workers);
-    for (std::size_t w = 0; w < num_workers; ++w) {
-      requests[w].argv = {options_.program.string(), "--worker"};
-      requests[w].argv.insert(requests[w].argv.end(), options_.flags.begin(), options_.flags.end());
+    std::vector<std::string> flags = options_.flags;
+    flags.push_back("--worker");
+    std::vector<ProcessRequest> requests(num_workers, request(flags));
+    for (std::size_t w = 0; w < num_workers; ++w)
       for (const Cell& cell : dealt[w]) requests[w].input += fmt::format("{}\n", fmt::join(program_flags(cell), "\t"));
-      requests[w].environment = kEnvironment;
-      requests[w].stall_deadline = options_.stall_deadline;
-    }
     std::vector<Cell> left;
     const RunOptions options{
         .jobs = num_workers,
@@ -155,6 +161,30 @@ void TrialRunner::run_together(std::vector<Cell> cells) {
     if (!run_processes(requests, options)) throw Stopped();
     cells = std::move(left);
   }
+}
+
+std::vector<CellTrace> TrialRunner::trace(const std::vector<Cell>& cells,
+                                          const std::vector<std::filesystem::path>& files) {
+  // On the default runtime whatever the trials ran on: a trace has calls and no numbers.
+  std::vector<ProcessRequest> requests;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    std::vector<std::string> flags = program_flags(cells[i]);
+    flags.push_back("--trace=" + files[i].string());
+    requests.push_back(request(flags));
+  }
+  const RunOptions options{.jobs = options_.jobs,
+                           .on_start = {},
+                           .on_done = [&](std::size_t i, ProcessResult&& result) { outcome_of(result, requests[i].argv); },
+                           .on_line = {},
+                           .cancel_fd = options_.cancel_fd};
+  if (!run_processes(requests, options)) throw Stopped();
+  std::vector<CellTrace> traces;
+  for (const auto& file : files) {
+    std::ifstream in(file, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    traces.push_back(text.empty() ? CellTrace{} : trace_from_json(text));
+  }
+  return traces;
 }
 
 }  // namespace culprit

@@ -10,6 +10,8 @@
 
 #include "config/cell.hpp"
 #include "outcome/outcome.hpp"
+#include "process/process_runner.hpp"
+#include "trace/cell_trace.hpp"
 
 namespace culprit {
 
@@ -38,12 +40,18 @@ class TrialRunner {
   // SetupError when the program can't start, ends with a status that is no outcome, or prints no outcome; UnavailableError
   // when it says that it lacks what it was asked to run on; Stopped when cancelled.
   std::vector<Outcome> run(const std::vector<Cell>& cells);
+  // Runs the cells once more, each writing what its ranks did to the file at the same place of `files`. A cell that
+  // left no file (killed, crashed) has an empty trace. Errors: as run.
+  std::vector<CellTrace> trace(const std::vector<Cell>& cells, const std::vector<std::filesystem::path>& files);
   std::size_t trials() const { return known_.size(); }
 
  private:
+  // A process with `flags`, as every trial's.
+  ProcessRequest request(const std::vector<std::string>& flags) const;
   void run_alone(const std::vector<Cell>& cells);
   void run_together(std::vector<Cell> cells);
   void keep(const Cell& cell, const Outcome& outcome);
+
   std::string scenario_;
   TrialOptions options_;
   std::map<std::vector<std::string>, Outcome> known_;

@@ -85,8 +85,9 @@ std::string launch_section(const LaunchNotes& launch) {
 
 std::string markdown_report(const RunRecord& record) {
   std::string text = fmt::format("## culprit: {}\n\n", record.scenario->title);
-  text += fmt::format("{}; {} cells, each a process of its own.\n\n", layout_in_words(record.jobs.front()),
-                      record.num_trials);
+  text += fmt::format("{}; {} cells, {}.\n\n", layout_in_words(record, record.jobs.front()),
+                      record.num_trials,
+                      record.many_cells_a_process ? "several to a process" : "each a process of its own");
   text += launch_section(record.launch);
   for (const JobResult& job : record.jobs) {
     if (!job.title.empty()) text += fmt::format("### {}\n\n", job.title);

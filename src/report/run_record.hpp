@@ -28,6 +28,8 @@ struct RunRecord {
   std::vector<JobResult> jobs;
   std::size_t num_trials = 0;
   double wall_seconds = 0.0;
+  std::string ran_on = "CPU threads";      // in words
+  bool many_cells_a_process = false;
   std::vector<std::string> runtime_flags;  // where its cells ran, for that command; empty for the default
   std::string bin_folder;  // of the scenario programs, for the command that repeats a cell
 

@@ -29,12 +29,12 @@ std::int64_t linears_run(const Cell& cell) {
 
 }  // namespace
 
-std::string layout_in_words(const JobResult& job) {
+std::string layout_in_words(const RunRecord& record, const JobResult& job) {
   Cell largest = job.matrix.base;
   for (const Axis& axis : job.matrix.axes)
     if (axis.on[0].field == "pp") field("pp").set(largest, axis.on[0].value);
-  return fmt::format("tp {} x pp {}, {} micro-batch{}, CPU threads", largest.tp, largest.pp, largest.acc,
-                     largest.acc == 1 ? "" : "es");
+  return fmt::format("tp {} x pp {}, {} micro-batch{}, {}", largest.tp, largest.pp, largest.acc,
+                     largest.acc == 1 ? "" : "es", record.ran_on);
 }
 
 std::string verdict_word(const Outcome& outcome) {

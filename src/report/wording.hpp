@@ -9,7 +9,7 @@
 namespace culprit {
 
 // "tp 2 x pp 2, 4 micro-batches, CPU threads", or "..., cuda:0"
-std::string layout_in_words(const JobResult& job);
+std::string layout_in_words(const RunRecord& record, const JobResult& job);
 // "gradient of embed off by 2.27 x its largest entry, no error"; "LEAF_INPLACE in the recompute of
 // micro-batch 0"; "PASS".
 std::string outcome_in_words(const Outcome& outcome);

@@ -8,28 +8,14 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
-#include <fstream>
 
 #include "base/error.hpp"
+#include "base/whole_file.hpp"
 #include "report/json_report.hpp"
 #include "report/markdown_report.hpp"
 
 namespace culprit {
 namespace fs = std::filesystem;
-namespace {
-
-void write_whole(const fs::path& path, const std::string& text) {
-  const fs::path partial = path.string() + ".partial";
-  std::ofstream out(partial, std::ios::binary);
-  out << text;
-  out.close();
-  std::error_code error;
-  if (out) fs::rename(partial, path, error);
-  if (!out || error) throw SetupError(fmt::format("{}: can't be written", path.string()));
-}
-
-}  // namespace
-
 RunFolder::RunFolder(const fs::path& path) : path_(path) {
   std::error_code error;
   if (fs::exists(fs::symlink_status(path, error)))
@@ -50,10 +36,18 @@ void RunFolder::append_cell(const std::string& json_line) {
     throw SetupError(fmt::format("{}: can't be written", (path_ / "cells.jsonl").string()));
 }
 
+fs::path RunFolder::traces() const {
+  const fs::path folder = path_ / "traces";
+  std::error_code error;
+  fs::create_directory(folder, error);
+  if (error) throw SetupError(fmt::format("{}: can't be made: {}", folder.string(), error.message()));
+  return folder;
+}
+
 void RunFolder::write_report(const RunRecord& record) const {
-  write_whole(path_ / "report.md", markdown_report(record));
-  write_whole(path_ / "report.json", json_report(record));
-  write_whole(path_ / "junit.xml", junit_report(record));
+  write_whole_file(path_ / "report.md", markdown_report(record));
+  write_whole_file(path_ / "report.json", json_report(record));
+  write_whole_file(path_ / "junit.xml", junit_report(record));
 }
 
 fs::path default_run_folder() {

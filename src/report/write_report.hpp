@@ -21,6 +21,8 @@ class RunFolder {
   void append_cell(const std::string& json_line);
   // Writes report.md, report.json and junit.xml, each whole or not at all. Errors: SetupError.
   void write_report(const RunRecord& record) const;
+  // The folder for traces within it; made when first asked for. Errors: SetupError.
+  std::filesystem::path traces() const;
   const std::filesystem::path& path() const { return path_; }
 
  private:

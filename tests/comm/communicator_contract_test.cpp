@@ -4,7 +4,7 @@
 namespace culprit::test {
 namespace {
 
-class CommunicatorContractTest : public ::testing::TestWithParam<RuntimeUnderTest> {
+class CommunicatorContractTest : public RuntimeTest {
  protected:
   // Runs body(comm) on every rank of one group of `size`; all must finish.
   void run(int size, const std::function<void(HostCommunicator&)>& body) {

@@ -4,7 +4,7 @@
 namespace culprit::test {
 namespace {
 
-class CommunicatorFailureContractTest : public ::testing::TestWithParam<RuntimeUnderTest> {
+class CommunicatorFailureContractTest : public RuntimeTest {
  protected:
   std::vector<RankEnd> run(int size, const std::function<void(HostCommunicator&)>& body) {
     return run_ranks(GetParam(), size, [&](TestRank& mine) {

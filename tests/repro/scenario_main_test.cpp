@@ -55,6 +55,22 @@ TEST_F(ScenarioMainDeathTest, ExpectNotMetIsOne) {
   EXPECT_EXIT(run_program("skip_identity_leaf", {"--tp", "2", "--expect", "ERROR"}), testing::ExitedWithCode(1),
               "expected ERROR, got PASS");
 }
+TEST_F(ScenarioMainDeathTest, DeviceThatIsNotHereIsNoOutcome) {
+  EXPECT_EXIT(run_program("skip_identity_leaf", {"--device", "cuda:99"}), testing::ExitedWithCode(77), "--device cuda");
+}
+TEST_F(ScenarioMainDeathTest, DeviceOrCommunicatorThatIsNoneSaysWhatIs) {
+  for (const char* device : {"gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:1x", ""})
+    EXPECT_EXIT(run_program("skip_identity_leaf", {std::string("--device=") + device}), testing::ExitedWithCode(2),
+                "expected cpu, cuda or cuda:INDEX");
+  EXPECT_EXIT(run_program("skip_identity_leaf", {"--comm=smoke"}), testing::ExitedWithCode(2), "--comm: got 'smoke'");
+}
+TEST_F(ScenarioMainDeathTest, WorkerTakesNoCellBesideThoseOfItsInput) {
+  EXPECT_EXIT(run_program("skip_identity_leaf", {"--worker", "--tp=2"}), testing::ExitedWithCode(2), "from stdin");
+}
+TEST_F(ScenarioMainDeathTest, TypeIsPartOfTheCell) {
+  EXPECT_EXIT(run_program("skip_identity_residual", {"--clean"}), testing::ExitedWithCode(0), "\"dtype\":\"float32\"");
+  EXPECT_EXIT(run_program("skip_identity_leaf", {"--dtype=bfloat16"}), testing::ExitedWithCode(0), "\"dtype\":\"bfloat16\"");
+}
 TEST_F(ScenarioMainDeathTest, ImpossibleSizeSaysWhy) {
   EXPECT_EXIT(run_program("skip_identity_leaf", {"--tp", "3"}), testing::ExitedWithCode(2), "tp 3 can't split 8 features");
 }

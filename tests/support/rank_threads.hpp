@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/subject_error.hpp"
 #include "comm/runtime.hpp"
 #include "gtest/gtest.h"
@@ -21,7 +22,19 @@ using Floats = std::vector<float>;
 struct RuntimeUnderTest {
   std::string name;
   DType dtype = DType::kFloat32;
-  std::function<Runtime&()> runtime;
+  std::function<Runtime&()> runtime;  // throws UnavailableError where it is not here
+};
+
+// Skips each test, with the reason, where its runtime is not here.
+class RuntimeTest : public ::testing::TestWithParam<RuntimeUnderTest> {
+ protected:
+  void SetUp() override {
+    try {
+      GetParam().runtime();
+    } catch (const UnavailableError& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
 };
 
 // Memory of a backend with a host vector's values.
