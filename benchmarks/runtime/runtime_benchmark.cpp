@@ -7,6 +7,7 @@
 #include <barrier>
 #include <chrono>
 #include <cstdio>
+#include <functional>
 #include <thread>
 
 #include "autograd/backward.hpp"
@@ -26,19 +27,30 @@ void finish(Backend& backend, std::byte* any_element) {
   backend.download(any_element, {&value, 1});
 }
 
-// Median seconds of `rounds` times `body`, each with `repeats` calls and waited for; per call.
-template <class Body, class Finish>
-double median_time(int rounds, int repeats, Body body, Finish wait) {
-  std::vector<double> times;
-  for (int round = 0; round <= rounds; ++round) {
-    wait();
-    const auto start = Clock::now();
-    for (int i = 0; i < repeats; ++i) body();
-    wait();
-    if (round > 0) times.push_back(seconds_since(start) / repeats);  // the first warms up
-  }
-  std::nth_element(times.begin(), times.begin() + rounds / 2, times.end());
-  return times[static_cast<std::size_t>(rounds / 2)];
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+  return values[values.size() / 2];
+}
+
+// Median seconds a call of each of `bodies` over `rounds`, each with `repeats` calls and waited for; in turn, so that all see
+// the same clocks.
+std::vector<double> median_times(int rounds, int repeats, const std::vector<std::function<void()>>& bodies,
+                                 const std::function<void()>& wait) {
+  std::vector<std::vector<double>> times(bodies.size());
+  for (int round = 0; round <= rounds; ++round)
+    for (std::size_t b = 0; b < bodies.size(); ++b) {
+      wait();
+      const auto start = Clock::now();
+      for (int i = 0; i < repeats; ++i) bodies[b]();
+      wait();
+      if (round > 0) times[b].push_back(seconds_since(start) / repeats);  // the first warms up
+    }
+  std::vector<double> medians;
+  for (auto& list : times) medians.push_back(median(std::move(list)));
+  return medians;
+}
+double median_time(int rounds, int repeats, const std::function<void()>& body, const std::function<void()>& wait) {
+  return median_times(rounds, repeats, {body}, wait)[0];
 }
 
 constexpr std::int64_t kLargest = 256 << 20;  // bytes
@@ -115,8 +127,7 @@ void print_host_overhead(Runtime& runtime) {
       body();
       times.push_back(seconds_since(start));
     }
-    std::nth_element(times.begin(), times.begin() + 15, times.end());
-    return times[15];
+    return median(std::move(times));
   };
   const double raw = host_time([&] {
     for (auto* result : results) backend->scale(1.0F, x, result, 8);
@@ -149,15 +160,15 @@ void print_linear(Runtime& runtime, std::int64_t tokens, std::int64_t in, std::i
   const auto x = filled({tokens, in}), w = filled({in, out}), dy = filled({tokens, out});
   const auto y = filled({tokens, out}), dx = filled({tokens, in}), dw = filled({in, out});
   const auto wait = [&] { finish(*backend, dw->data()); };
-  const double raw = median_time(15, 20, [&] {
+  const auto times = median_times(15, 20, {[&] {
     backend->matmul(x->data(), false, w->data(), false, y->data(), tokens, out, in);
     backend->matmul(dy->data(), false, w->data(), true, dx->data(), tokens, in, out);
     backend->matmul(x->data(), true, dy->data(), false, dw->data(), in, out, tokens);
-  }, wait);
-  const double engine = median_time(15, 20, [&] {
+  }, [&] {
     const Tensor input(x, "x", /*stop_gradient=*/false), weight(w, "w", /*stop_gradient=*/false);
     backward(context, {matmul(context, input, weight)}, {context.wrap(dy)});
-  }, wait);
+  }}, wait);
+  const double raw = times[0], engine = times[1];
   fmt::print("linear step, float16, {} tokens, {} -> {}: {:.1f} us through autograd, {:.1f} us the three products ({:.1f} TFLOP/s), ratio {:.3f}\n",
              tokens, in, out, engine * 1e6, raw * 1e6,
              6.0 * static_cast<double>(tokens) * static_cast<double>(in) * static_cast<double>(out) / raw / 1e12, engine / raw);

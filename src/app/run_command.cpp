@@ -119,7 +119,7 @@ int RunCommand::run(const std::vector<std::string>& command) const {
   const std::string runtime = open_runtime(impl_->choice)->description();
   const bool on_gpu = impl_->choice.device != "cpu";
   record.many_cells_a_process = on_gpu;
-  if (on_gpu) record.ran_on = impl_->choice.device + " threads";
+  if (on_gpu) record.ran_on = impl_->choice.device + (impl_->choice.comm == "nccl" ? ", NCCL" : " threads");
   RunFolder folder(impl_->out.empty() ? default_run_folder() : fs::path(impl_->out));
   StopSignal stop;
   ProgressBar bar(STDERR_FILENO, 0, "cells");

@@ -11,8 +11,8 @@ void add_runtime_flags(CLI::App& app, RuntimeChoice& choice) {
       ->type_name("cpu|cuda[:INDEX]")
       ->capture_default_str()
       ->group("Where it runs");
-  app.add_option("--comm", choice.comm, "what the ranks exchange through: local, threads on one device")
-      ->type_name("local")
+  app.add_option("--comm", choice.comm, "local: ranks share the device; nccl: a GPU a rank, from that index on")
+      ->type_name("local|nccl")
       ->capture_default_str()
       ->group("Where it runs");
 }

@@ -8,8 +8,13 @@ namespace {
 class LocalRuntime final : public Runtime {
  public:
   explicit LocalRuntime(std::unique_ptr<Device> device) : device_(std::move(device)) {}
-  std::unique_ptr<Backend> make_backend(int, DType dtype) override { return device_->make_backend(dtype); }
-  std::unique_ptr<World> make_world(int size) override { return std::make_unique<LocalWorld>(size); }
+  std::unique_ptr<Backend> make_backend(int world_rank, DType dtype) override {
+    return device_->make_backend(world_rank, dtype);
+  }
+  std::unique_ptr<World> make_world(int size) override {
+    device_->require_room_for(size);
+    return std::make_unique<LocalWorld>(size);
+  }
   std::string description() const override { return device_->description() + ", ranks as threads"; }
 
  private:

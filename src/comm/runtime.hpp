@@ -21,7 +21,7 @@ class Runtime {
   virtual std::string description() const = 0;
 };
 
-// Every rank a thread of this process with memory on `device`.
+// Every rank a thread of this process with memory on `device`, whose backends move what the ranks exchange.
 std::unique_ptr<Runtime> make_local_runtime(std::unique_ptr<Device> device);
 
 // The default: make_local_runtime on the CPU.

@@ -119,12 +119,15 @@ void CudaBackend::download(const std::byte* device, std::span<float> host) {
                  dtype() == DType::kFloat16 ? float16_value : bfloat16_value);
 }
 
-std::unique_ptr<Parcel> CudaBackend::pack(const std::byte* a, std::int64_t num_elements) {
-  auto parcel = std::make_unique<CudaParcel>(pool_.parcels(), pool_.parcels().take(bytes_of(num_elements), stream()));
-  check(cudaMemcpyAsync(parcel->block().memory.data(), a, bytes_of(num_elements), cudaMemcpyDeviceToDevice, stream()),
+std::unique_ptr<ParcelPool::Block> CudaBackend::packed(const std::byte* a, std::int64_t num_elements) {
+  auto block = parcels().take(bytes_of(num_elements), stream());
+  check(cudaMemcpyAsync(block->memory.data(), a, bytes_of(num_elements), cudaMemcpyDeviceToDevice, stream()),
         "cudaMemcpyAsync");
-  parcel->block().last_use.record(stream());
-  return parcel;
+  block->last_use.record(stream());
+  return block;
+}
+std::unique_ptr<Parcel> CudaBackend::pack(const std::byte* a, std::int64_t num_elements) {
+  return std::make_unique<CudaParcel>(parcels(), packed(a, num_elements));
 }
 void CudaBackend::unpack(Parcel& parcel, std::byte* c, std::int64_t num_elements) {
   ParcelPool::Block& block = static_cast<CudaParcel&>(parcel).block();

@@ -8,7 +8,7 @@
 
 namespace culprit::cuda {
 
-class CudaBackend final : public Backend {
+class CudaBackend : public Backend {
  public:
   // Makes `device` the calling thread's, which must be the only one to use this backend. `pool` is the device's and must
   // outlive it. Errors: UnavailableError, SetupError.
@@ -39,6 +39,11 @@ class CudaBackend final : public Backend {
 
   cudaStream_t stream() const { return resources_->stream; }
   cudaStream_t comm_stream() const { return resources_->comm_stream; }
+
+ protected:
+  // A copy of `a` in a block of the device's pool, whose last use is recorded.
+  std::unique_ptr<ParcelPool::Block> packed(const std::byte* a, std::int64_t num_elements);
+  ParcelPool& parcels() { return pool_.parcels(); }
 
  private:
   std::size_t bytes_of(std::int64_t num_elements) const { return static_cast<std::size_t>(num_bytes(num_elements)); }

@@ -1,4 +1,4 @@
-// What the plug-in library gives the programs; nothing else of this folder is used outside it.
+// What the plug-in libraries give the programs; nothing else of this folder is used outside it.
 #pragma once
 
 #include <exception>
@@ -7,11 +7,18 @@
 
 namespace culprit {
 
-// The function's name in the library, which is opened only when a CUDA device is asked for: starting a program costs nothing for it, and
-// needs neither driver nor cuBLAS.
-inline constexpr const char* kOpenCudaDevice = "culprit_open_cuda_device";
-// Gives a new device that the caller owns, or null and the error: UnavailableError without a driver, a device or one of that
-// index.
-using OpenCudaDevice = Device* (*)(int index, std::exception_ptr* error);
+// A library is opened only when its part is asked for: starting a program costs nothing for it, and needs neither driver nor cuBLAS
+// nor NCCL. Its function gives a new device that the caller owns, or null and the error: UnavailableError without a driver, a device or
+// one of that index.
+using OpenDevice = Device* (*)(int index, std::exception_ptr* error);
+
+struct DeviceLibrary {
+  const char* file;
+  const char* function;  // an OpenDevice
+};
+// All ranks on the GPU of that index.
+inline constexpr DeviceLibrary kCudaLibrary{"libculprit_cuda.so", "culprit_open_cuda_device"};
+// A GPU a rank from that index on, through NCCL.
+inline constexpr DeviceLibrary kNcclLibrary{"libculprit_nccl.so", "culprit_open_nccl_devices"};
 
 }  // namespace culprit

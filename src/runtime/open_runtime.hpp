@@ -12,7 +12,7 @@ namespace culprit {
 // How a cell is run, as against what it is: none of it may change an outcome.
 struct RuntimeChoice {
   std::string device = "cpu";  // cpu | cuda | cuda:INDEX
-  std::string comm = "local";
+  std::string comm = "local";  // local: threads on one device; nccl: threads with a GPU each
 
   bool is_default() const { return device == "cpu" && comm == "local"; }
   // The flags that ask for it; none for the default.

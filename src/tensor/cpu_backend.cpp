@@ -204,7 +204,8 @@ class CpuBackend final : public Backend {
 
 class CpuDevice final : public Device {
  public:
-  std::unique_ptr<Backend> make_backend(DType dtype) override { return make_cpu_backend(dtype); }
+  std::unique_ptr<Backend> make_backend(int, DType dtype) override { return make_cpu_backend(dtype); }
+  void require_room_for(int) const override {}
   std::string description() const override { return "cpu"; }
 };
 

@@ -1,4 +1,4 @@
-// A device that ranks' memory can live on.
+// The device or devices that ranks' memory can live on.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,10 @@ namespace culprit {
 class Device {
  public:
   virtual ~Device() = default;
-  // For the calling thread, a rank's. Errors: UnavailableError when the device has no room for it.
-  virtual std::unique_ptr<Backend> make_backend(DType dtype) = 0;
+  // For the calling thread, which is that rank's. Errors: UnavailableError when the device has no room for it.
+  virtual std::unique_ptr<Backend> make_backend(int world_rank, DType dtype) = 0;
+  // Errors: UnavailableError when so many ranks can't run on it.
+  virtual void require_room_for(int num_ranks) const = 0;
   // As a report names it: "cuda:0 (NVIDIA H200, driver ...)".
   virtual std::string description() const = 0;
 };

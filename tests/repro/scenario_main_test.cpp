@@ -63,6 +63,7 @@ TEST_F(ScenarioMainDeathTest, DeviceOrCommunicatorThatIsNoneSaysWhatIs) {
     EXPECT_EXIT(run_program("skip_identity_leaf", {std::string("--device=") + device}), testing::ExitedWithCode(2),
                 "expected cpu, cuda or cuda:INDEX");
   EXPECT_EXIT(run_program("skip_identity_leaf", {"--comm=smoke"}), testing::ExitedWithCode(2), "--comm: got 'smoke'");
+  EXPECT_EXIT(run_program("skip_identity_leaf", {"--comm=nccl"}), testing::ExitedWithCode(2), "add --device cuda");
 }
 TEST_F(ScenarioMainDeathTest, WorkerTakesNoCellBesideThoseOfItsInput) {
   EXPECT_EXIT(run_program("skip_identity_leaf", {"--worker", "--tp=2"}), testing::ExitedWithCode(2), "from stdin");

@@ -23,6 +23,7 @@ struct RuntimeUnderTest {
   std::string name;
   DType dtype = DType::kFloat32;
   std::function<Runtime&()> runtime;  // throws UnavailableError where it is not here
+  bool sums_in_rank_order = true;     // and rounds once; else in an order of its own, the same for all
 };
 
 // Skips each test, with the reason, where its runtime is not here.
@@ -131,12 +132,23 @@ struct RankEnd {
   std::string kind, message;  // of a SubjectError; empty if the rank finished
 };
 
+// Ends the test as skipped where the runtime can't have so many ranks.
+inline std::unique_ptr<World> make_world_or_skip(Runtime& runtime, int size) {
+  try {
+    return runtime.make_world(size);
+  } catch (const UnavailableError& error) {
+    [&] { GTEST_SKIP() << error.what(); }();
+    throw ::testing::AssertionException(
+        ::testing::TestPartResult(::testing::TestPartResult::kSkip, __FILE__, __LINE__, error.what()));
+  }
+}
+
 // Runs body(rank) on `size` threads. A SubjectError ends a rank as failed and is returned; anything else that
 // a rank throws fails the test. Use EXPECT in the body: ASSERT leaves only the lambda.
 inline std::vector<RankEnd> run_ranks(const RuntimeUnderTest& under_test, int size,
                                       const std::function<void(TestRank&)>& body) {
   Runtime& runtime = under_test.runtime();
-  const std::unique_ptr<World> world = runtime.make_world(size);
+  const std::unique_ptr<World> world = make_world_or_skip(runtime, size);
   std::vector<RankEnd> ends(static_cast<std::size_t>(size));
   std::vector<std::string> broken(ends.size());
   {

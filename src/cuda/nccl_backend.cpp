@@ -1,0 +1,172 @@
+#include "cuda/nccl_backend.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "cuda/check.hpp"
+
+namespace culprit::cuda {
+namespace {
+
+ncclDataType_t nccl_type(DType dtype) {
+  if (dtype == DType::kFloat32) return ncclFloat32;
+  return dtype == DType::kFloat16 ? ncclFloat16 : ncclBfloat16;
+}
+
+// Makes `device` the thread's for a scope: events and communicators belong to the device that is current when they are made.
+class OnDevice {
+ public:
+  explicit OnDevice(int device) {
+    check(cudaGetDevice(&before_), "cudaGetDevice");
+    check(cudaSetDevice(device), "cudaSetDevice");
+  }
+  ~OnDevice() { cudaSetDevice(before_); }
+  OnDevice(const OnDevice&) = delete;
+  OnDevice& operator=(const OnDevice&) = delete;
+
+ private:
+  int before_ = 0;
+};
+
+class NcclParcel final : public Parcel {
+ public:
+  NcclParcel(ParcelPool& sender_pool, std::unique_ptr<ParcelPool::Block> sent, int from_device, cudaStream_t from_stream)
+      : pool(sender_pool), block(std::move(sent)), device(from_device), stream(from_stream) {}
+  ~NcclParcel() override { pool.give_back(std::move(block)); }
+
+  ParcelPool& pool;
+  std::unique_ptr<ParcelPool::Block> block;
+  int device;           // the sender's
+  cudaStream_t stream;  // its stream for transfers
+};
+
+class NcclExchange final : public Exchange {
+ public:
+  NcclExchange(ExchangeKind kind, std::size_t num_members, NcclCommunicators& communicators)
+      : kind_(kind), members_(num_members), communicators_(communicators) {}
+
+  void give(std::size_t member, Backend& backend, const std::byte* mine, std::byte* result,
+            std::int64_t num_elements) override {
+    Member& entry = members_[member];
+    entry.backend = &static_cast<NcclBackend&>(backend);
+    entry.device = entry.backend->device();
+    entry.stream = entry.backend->comm_stream();
+    entry.mine = mine;
+    entry.result = result;
+    entry.num_elements = num_elements;
+    dtype_ = backend.dtype();
+    entry.ready.emplace();
+    entry.ready->record(entry.backend->stream());
+  }
+
+  void complete() override {
+    std::vector<int> devices;
+    for (const Member& member : members_) devices.push_back(member.device);
+    const auto lock = communicators_.lock();
+    const std::vector<ncclComm_t>& comms = communicators_.of(devices);
+    for (const Member& member : members_) member.ready->make_wait(member.stream);
+    check_nccl(ncclGroupStart(), "ncclGroupStart");
+    for (std::size_t m = 0; m < members_.size(); ++m) {
+      const Member& member = members_[m];
+      const auto count = static_cast<std::size_t>(member.num_elements);
+      check_nccl(kind_ == ExchangeKind::kSum
+                     ? ncclAllReduce(member.mine, member.result, count, nccl_type(dtype_), ncclSum, comms[m], member.stream)
+                     : ncclAllGather(member.mine, member.result, count, nccl_type(dtype_), comms[m], member.stream),
+                 "collective");
+    }
+    check_nccl(ncclGroupEnd(), "ncclGroupEnd");
+    for (Member& member : members_) {
+      const OnDevice scope(member.device);
+      member.done.emplace();
+      member.done->record(member.stream);
+    }
+    complete_ = true;
+  }
+
+  void take(std::size_t member) override { members_[member].done->make_wait(members_[member].backend->stream()); }
+
+  void abandon(std::size_t member) override {
+    if (complete_) return take(member);  // its memory is in use until then
+    Member& entry = members_[member];
+    const std::size_t mine = static_cast<std::size_t>(entry.num_elements) * size_of(dtype_);
+    entry.substitute = std::make_unique<DeviceBlock>(mine + (kind_ == ExchangeKind::kSum ? mine : mine * members_.size()));
+    const cudaStream_t stream = entry.backend->stream();
+    check(cudaMemcpyAsync(entry.substitute->data(), entry.mine, mine, cudaMemcpyDeviceToDevice, stream), "cudaMemcpyAsync");
+    entry.mine = entry.substitute->data();
+    entry.result = entry.substitute->data() + mine;
+    entry.ready->record(stream);
+  }
+
+ private:
+  struct Member {
+    NcclBackend* backend = nullptr;  // not to be used by others: its rank may have left
+    int device = 0;
+    cudaStream_t stream = nullptr;
+    const std::byte* mine = nullptr;
+    std::byte* result = nullptr;
+    std::int64_t num_elements = 0;
+    std::optional<Event> ready, done;
+    std::unique_ptr<DeviceBlock> substitute;  // for memory that was abandoned
+  };
+
+  ExchangeKind kind_;
+  DType dtype_ = DType::kFloat32;
+  std::vector<Member> members_;
+  NcclCommunicators& communicators_;
+  bool complete_ = false;
+};
+
+}  // namespace
+
+NcclCommunicators::~NcclCommunicators() {
+  for (const auto& [devices, comms] : made_)
+    for (const ncclComm_t comm : comms) ncclCommAbort(comm);  // also where a device call failed half way
+}
+
+const std::vector<ncclComm_t>& NcclCommunicators::of(const std::vector<int>& devices) {
+  auto& comms = made_[devices];
+  if (comms.empty()) {
+    std::vector<ncclComm_t> fresh(devices.size());
+    check_nccl(ncclCommInitAll(fresh.data(), static_cast<int>(devices.size()), devices.data()), "ncclCommInitAll");
+    comms = std::move(fresh);
+  }
+  return comms;
+}
+
+void check_nccl(ncclResult_t result, const char* call) {
+  if (result == ncclSuccess) return;
+  throw SetupError(fmt::format("[nccl] {}: {}, {}", call, ncclGetErrorString(result), ncclGetLastError(nullptr)));
+}
+
+std::unique_ptr<Parcel> NcclBackend::pack(const std::byte* a, std::int64_t num_elements) {
+  return std::make_unique<NcclParcel>(parcels(), packed(a, num_elements), device_, comm_stream());
+}
+
+void NcclBackend::unpack(Parcel& parcel, std::byte* c, std::int64_t num_elements) {
+  auto& sent = static_cast<NcclParcel&>(parcel);
+  Event ready, done;
+  ready.record(stream());  // whoever used the memory of `c` before
+  ready.make_wait(comm_stream());
+  {
+    const auto lock = communicators_.lock();
+    const std::vector<ncclComm_t>& comms = communicators_.of({sent.device, device_});
+    const auto count = static_cast<std::size_t>(num_elements);
+    const OnDevice scope(sent.device);
+    sent.block->last_use.make_wait(sent.stream);
+    check_nccl(ncclGroupStart(), "ncclGroupStart");
+    check_nccl(ncclSend(sent.block->memory.data(), count, nccl_type(dtype()), 1, comms[0], sent.stream), "ncclSend");
+    check_nccl(ncclRecv(c, count, nccl_type(dtype()), 0, comms[1], comm_stream()), "ncclRecv");
+    check_nccl(ncclGroupEnd(), "ncclGroupEnd");
+    sent.block->last_use.record(sent.stream);
+  }
+  done.record(comm_stream());
+  done.make_wait(stream());
+}
+
+std::unique_ptr<Exchange> NcclBackend::make_exchange(ExchangeKind kind, std::size_t num_members) {
+  return std::make_unique<NcclExchange>(kind, num_members, communicators_);
+}
+
+}  // namespace culprit::cuda
