@@ -130,7 +130,9 @@ std::unique_ptr<Parcel> CudaBackend::pack(const std::byte* a, std::int64_t num_e
   return std::make_unique<CudaParcel>(parcels(), packed(a, num_elements));
 }
 void CudaBackend::unpack(Parcel& parcel, std::byte* c, std::int64_t num_elements) {
-  ParcelPool::Block& block = static_cast<CudaParcel&>(parcel).block();
+  copy_from(static_cast<CudaParcel&>(parcel).block(), c, num_elements);
+}
+void CudaBackend::copy_from(ParcelPool::Block& block, std::byte* c, std::int64_t num_elements) {
   block.last_use.make_wait(stream());
   check(cudaMemcpyAsync(c, block.memory.data(), bytes_of(num_elements), cudaMemcpyDeviceToDevice, stream()),
         "cudaMemcpyAsync");

@@ -43,6 +43,8 @@ class CudaBackend : public Backend {
  protected:
   // A copy of `a` in a block of the device's pool, whose last use is recorded.
   std::unique_ptr<ParcelPool::Block> packed(const std::byte* a, std::int64_t num_elements);
+  // The block's contents to `c`, which becomes its last use.
+  void copy_from(ParcelPool::Block& block, std::byte* c, std::int64_t num_elements);
   ParcelPool& parcels() { return pool_.parcels(); }
 
  private:

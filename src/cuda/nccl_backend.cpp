@@ -146,6 +146,7 @@ std::unique_ptr<Parcel> NcclBackend::pack(const std::byte* a, std::int64_t num_e
 
 void NcclBackend::unpack(Parcel& parcel, std::byte* c, std::int64_t num_elements) {
   auto& sent = static_cast<NcclParcel&>(parcel);
+  if (sent.device == device_) return copy_from(*sent.block, c, num_elements);  // to itself: NCCL refuses one device twice
   Event ready, done;
   ready.record(stream());  // whoever used the memory of `c` before
   ready.make_wait(comm_stream());

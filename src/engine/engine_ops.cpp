@@ -19,6 +19,11 @@ Tensor EngineOps::column_linear(const Tensor& x, const std::string& weight) {
   return column_parallel_linear(context_, group_, policy, x, parameter(weight));
 }
 
+Tensor EngineOps::overlap_linear(const Tensor& x, const std::string& weight, OverlapWait wait) {
+  if (group_.size == 1) return matmul(x, parameter(weight));
+  return culprit::overlap_linear(context_, group_, skip(), x, parameter(weight), wait);
+}
+
 Tensor EngineOps::row_linear(const Tensor& x, const std::string& weight) {
   return row_parallel_linear(context_, group_, /*skip_backward_copy=*/skip(), x, parameter(weight));
 }

@@ -9,6 +9,7 @@
 
 #include "autograd/context.hpp"
 #include "config/cell.hpp"
+#include "parallel/regions.hpp"
 #include "parallel/tensor_parallel_group.hpp"
 
 namespace culprit {
@@ -33,6 +34,8 @@ class EngineOps {
   Tensor identity(const Tensor& x);
   // x [T, I] times the named weight's columns -> [T, O/tp].
   Tensor column_linear(const Tensor& x, const std::string& weight);
+  // The overlap linear whatever the cell's path is; a plain product at tp 1.
+  Tensor overlap_linear(const Tensor& x, const std::string& weight, OverlapWait wait);
   // x [T, I/tp] times the named weight's rows, summed over the group -> [T, O].
   Tensor row_linear(const Tensor& x, const std::string& weight);
   // x [T, O/tp] -> [T, O]; x itself at tp 1.

@@ -42,6 +42,9 @@ class ReferenceOps {
   ReferenceValue column_linear(const ReferenceValue& x, const std::string& weight) {
     return matmul(x, parameter(weight));
   }
+  ReferenceValue overlap_linear(const ReferenceValue& x, const std::string& weight, OverlapWait) {
+    return matmul(x, parameter(weight));
+  }
   ReferenceValue row_linear(const ReferenceValue& x, const std::string& weight) {
     return matmul(x, parameter(weight));
   }

@@ -95,8 +95,8 @@ class AllGatherFunction final : public CustomFunction {
 
 class OverlapLinearFunction final : public CustomFunction {
  public:
-  OverlapLinearFunction(const TensorParallelGroup& group, bool skip_copy)
-      : group_(group), skip_copy_(skip_copy) {}
+  OverlapLinearFunction(const TensorParallelGroup& group, bool skip_copy, OverlapWait wait)
+      : group_(group), skip_copy_(skip_copy), wait_(wait) {}
   std::string name() const override { return "inner_overlap_linear"; }
 
   std::vector<Tensor> forward(FunctionContext& fc, const std::vector<Tensor>& inputs) override {
@@ -115,16 +115,26 @@ class OverlapLinearFunction final : public CustomFunction {
     const auto outer = w.shape().cols;
     const Tensor dx = context.wrap(context.allocate({rows, inner}));
     context.backend().matmul(dy->data(), false, w.impl()->data(), true, dx.impl()->data(), rows, inner, outer);
-    const auto reduced = group_.comm->start_all_reduce(raw_elements(dx), "all-reduce of the overlap linear's dx");
+    auto reduced = group_.comm->start_all_reduce(raw_elements(dx), "all-reduce of the overlap linear's dx");
     const Tensor dw = context.wrap(context.allocate({inner, outer}));
     context.backend().matmul(x.impl()->data(), true, dy->data(), false, dw.impl()->data(), inner, outer, rows);
-    reduced->wait();
+    if (wait_ == OverlapWait::kBeforeUse)
+      reduced->wait();
+    else
+      unwaited_.push_back({dx, std::move(reduced)});
     return {dx, dw};
   }
 
  private:
+  struct Unwaited {
+    Tensor buffer;  // whose memory the collective goes on using
+    std::unique_ptr<Work> work;
+  };
+
   TensorParallelGroup group_;
   bool skip_copy_;
+  OverlapWait wait_;
+  std::vector<Unwaited> unwaited_;
 };
 
 }  // namespace
@@ -144,8 +154,8 @@ Tensor all_gather_region(Context& context, const TensorParallelGroup& group, con
 }
 
 Tensor overlap_linear(Context& context, const TensorParallelGroup& group, bool skip_copy, const Tensor& x,
-                      const Tensor& w) {
-  return apply(context, std::make_shared<OverlapLinearFunction>(group, skip_copy), {x, w})[0];
+                      const Tensor& w, OverlapWait wait) {
+  return apply(context, std::make_shared<OverlapLinearFunction>(group, skip_copy, wait), {x, w})[0];
 }
 
 }  // namespace culprit

@@ -29,11 +29,15 @@ Tensor all_reduce_region(Context& context, const TensorParallelGroup& group, boo
 // slice. alias: fresh.
 Tensor all_gather_region(Context& context, const TensorParallelGroup& group, const Tensor& y);
 
+// Whether overlap_linear's backward waits for the all-reduce of dx before it hands dx on. Left out, the collective stays
+// open until the function goes: who reads dx meanwhile meets this rank's part, the sum, or some of both, by timing.
+enum class OverlapWait { kBeforeUse, kLeftOut };
+
 // x [T, I], w [I, O/tp] -> [T, O/tp], in one custom function (rule 12). forward: matmul of x (skip) or of
 // a copy of it; backward: starts the all-reduce of dx, computes dw meanwhile, waits, returns both,
 // whatever x needs. alias: fresh. Errors: at backward GRAD_FOR_STOPPED_INPUT when x stops gradients;
 // SAVE_NONE where the framework's hooks refuse the missing bias.
 Tensor overlap_linear(Context& context, const TensorParallelGroup& group, bool skip_copy, const Tensor& x,
-                      const Tensor& w);
+                      const Tensor& w, OverlapWait wait = OverlapWait::kBeforeUse);
 
 }  // namespace culprit

@@ -32,7 +32,10 @@ std::vector<Cell> matrix_cells(const Scenario& scenario, DType dtype) {
   pinned.dtype = dtype;
   const Matrix matrix = make_matrix(scenario, pinned, /*with_recompute=*/true);
   std::vector<Cell> cells;
-  for (const Choice& choice : matrix.choices) cells.push_back(cell_of(matrix, choice));
+  for (const Choice& choice : matrix.choices) {
+    cells.push_back(cell_of(matrix, choice));
+    if (own_value(cells.back(), "wait") == "left_out") cells.pop_back();  // a race: by timing (cuda_timing_test.cpp)
+  }
   return cells;
 }
 
