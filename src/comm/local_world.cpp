@@ -189,9 +189,9 @@ class LocalCommunicator final : public Communicator {
     const LocalWorld::CollectiveKey key{group_id_, next_call_++};
     const std::lock_guard lock(world_.mutex_);
     auto& collective = world_.collectives_[key];
-    if (!collective.exchange) collective.exchange = backend_.make_exchange(kind, members_.size());
+    if (!collective.exchange) collective.exchange = backend_.make_exchange(members_.size());
     collective.num_elements.resize(members_.size());
-    collective.exchange->give(static_cast<std::size_t>(rank_), backend_, mine.data, result.data, mine.num_elements);
+    collective.exchange->give(static_cast<std::size_t>(rank_), backend_, kind, mine.data, result.data, mine.num_elements);
     collective.num_elements[rank_] = mine.num_elements;
     if (++collective.arrived == members_.size()) {
       const auto& counts = collective.num_elements;

@@ -139,8 +139,8 @@ void CudaBackend::copy_from(ParcelPool::Block& block, std::byte* c, std::int64_t
   block.last_use.record(stream());
 }
 
-std::unique_ptr<Exchange> CudaBackend::make_exchange(ExchangeKind kind, std::size_t num_members) {
-  return std::make_unique<CudaExchange>(kind, num_members, dtype());
+std::unique_ptr<Exchange> CudaBackend::make_exchange(std::size_t num_members) {
+  return std::make_unique<CudaExchange>(num_members, dtype());
 }
 
 }  // namespace culprit::cuda

@@ -35,7 +35,7 @@ class CudaBackend : public Backend {
   void download(const std::byte* device, std::span<float> host) override;
   std::unique_ptr<Parcel> pack(const std::byte* a, std::int64_t num_elements) override;
   void unpack(Parcel& parcel, std::byte* c, std::int64_t num_elements) override;
-  std::unique_ptr<Exchange> make_exchange(ExchangeKind kind, std::size_t num_members) override;
+  std::unique_ptr<Exchange> make_exchange(std::size_t num_members) override;
 
   cudaStream_t stream() const { return resources_->stream; }
   cudaStream_t comm_stream() const { return resources_->comm_stream; }

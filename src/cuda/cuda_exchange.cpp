@@ -7,17 +7,17 @@
 
 namespace culprit::cuda {
 
-CudaExchange::CudaExchange(ExchangeKind kind, std::size_t num_members, DType dtype)
-    : kind_(kind), dtype_(dtype), members_(num_members) {
+CudaExchange::CudaExchange(std::size_t num_members, DType dtype) : dtype_(dtype), members_(num_members) {
   if (num_members > kMostMembers) throw std::invalid_argument("[exchange] more members than a kernel takes");
 }
 
 CudaExchange::~CudaExchange() = default;  // freeing a substitute waits for the device
 
-void CudaExchange::give(std::size_t member, Backend& backend, const std::byte* mine, std::byte* result,
+void CudaExchange::give(std::size_t member, Backend& backend, ExchangeKind kind, const std::byte* mine, std::byte* result,
                         std::int64_t num_elements) {
   Member& entry = members_[member];
   entry.backend = &static_cast<CudaBackend&>(backend);
+  entry.kind = kind;
   entry.mine = mine;
   entry.result = result;
   entry.ready.record(entry.backend->stream());
@@ -28,17 +28,20 @@ void CudaExchange::give(std::size_t member, Backend& backend, const std::byte* m
 void CudaExchange::complete() {
   const cudaStream_t stream = members_[last_].backend->comm_stream();
   const std::int64_t num_elements = members_[last_].num_elements;
-  Members pointers;
-  pointers.count = static_cast<int>(members_.size());
-  for (std::size_t m = 0; m < members_.size(); ++m) {
-    members_[m].ready.make_wait(stream);
-    pointers.mine[m] = members_[m].mine;
-    pointers.result[m] = members_[m].result;
+  for (const Member& member : members_) member.ready.make_wait(stream);
+  // Gathers first: a sum may overwrite what they read.
+  for (const ExchangeKind kind : {ExchangeKind::kGather, ExchangeKind::kSum}) {
+    Members pointers;
+    for (const Member& member : members_) {
+      pointers.mine[pointers.num_mine++] = member.mine;
+      if (member.kind == kind) pointers.result[pointers.num_results++] = member.result;
+    }
+    if (pointers.num_results == 0) continue;
+    if (kind == ExchangeKind::kSum)
+      sum_members(dtype_, stream, pointers, num_elements);
+    else
+      gather_members(dtype_, stream, pointers, num_elements);
   }
-  if (kind_ == ExchangeKind::kSum)
-    sum_members(dtype_, stream, pointers, num_elements);
-  else
-    gather_members(dtype_, stream, pointers, num_elements);
   done_.record(stream);
   complete_ = true;
 }
@@ -50,7 +53,7 @@ void CudaExchange::abandon(std::size_t member) {
   if (complete_) return take(member);  // its memory is in use until then
   const std::size_t width = size_of(dtype_);
   const std::size_t mine = static_cast<std::size_t>(entry.num_elements) * width;
-  const std::size_t result = kind_ == ExchangeKind::kSum ? mine : mine * members_.size();
+  const std::size_t result = entry.kind == ExchangeKind::kSum ? mine : mine * members_.size();
   entry.substitute = std::make_unique<DeviceBlock>(mine + result);
   const cudaStream_t stream = entry.backend->stream();
   check(cudaMemcpyAsync(entry.substitute->data(), entry.mine, mine, cudaMemcpyDeviceToDevice, stream), "cudaMemcpyAsync");

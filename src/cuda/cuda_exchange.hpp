@@ -10,11 +10,11 @@ namespace culprit::cuda {
 
 class CudaExchange final : public Exchange {
  public:
-  CudaExchange(ExchangeKind kind, std::size_t num_members, DType dtype);
+  CudaExchange(std::size_t num_members, DType dtype);
   // Waits for the kernel where a member abandoned its memory before it ran.
   ~CudaExchange() override;
 
-  void give(std::size_t member, Backend& backend, const std::byte* mine, std::byte* result,
+  void give(std::size_t member, Backend& backend, ExchangeKind kind, const std::byte* mine, std::byte* result,
             std::int64_t num_elements) override;
   void complete() override;
   void take(std::size_t member) override;
@@ -23,6 +23,7 @@ class CudaExchange final : public Exchange {
  private:
   struct Member {
     CudaBackend* backend = nullptr;
+    ExchangeKind kind = ExchangeKind::kSum;
     const std::byte* mine = nullptr;
     std::byte* result = nullptr;
     std::int64_t num_elements = 0;
@@ -30,7 +31,6 @@ class CudaExchange final : public Exchange {
     std::unique_ptr<DeviceBlock> substitute;  // for memory that was abandoned
   };
 
-  ExchangeKind kind_;
   DType dtype_;
   std::vector<Member> members_;
   std::size_t last_ = 0;  // who gave last

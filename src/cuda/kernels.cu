@@ -148,7 +148,7 @@ __global__ void copy_rows_kernel(const std::byte* from, std::int64_t from_cols, 
 template <class Type, bool Wide, int Count>
 __global__ void sum_members_kernel(const __grid_constant__ Members members, std::int64_t num_packs) {
   using P = Pack<Type, Wide>;
-  const int count = Count == 0 ? members.count : Count;
+  const int count = Count == 0 ? members.num_mine : Count;
   for (std::int64_t i = first_index(); i < num_packs; i += stride()) {
     float sum[P::kSize] = {};
     if constexpr (Count > 0) {
@@ -171,7 +171,7 @@ __global__ void sum_members_kernel(const __grid_constant__ Members members, std:
     P total;
 #pragma unroll
     for (int j = 0; j < P::kSize; ++j) total.values[j] = Type::store(sum[j]);
-    for (int m = 0; m < count; ++m) reinterpret_cast<P*>(members.result[m])[i] = total;
+    for (int m = 0; m < members.num_results; ++m) reinterpret_cast<P*>(members.result[m])[i] = total;
   }
 }
 
@@ -179,7 +179,7 @@ template <class Type, bool Wide>
 void launch_sum_members(cudaStream_t stream, const Members& members, std::int64_t num_elements) {
   const std::int64_t packs = num_elements / Pack<Type, Wide>::kSize;
   const unsigned blocks = blocks_for(packs);
-  switch (members.count) {
+  switch (members.num_mine) {
     case 2:
       return sum_members_kernel<Type, Wide, 2><<<blocks, kThreads, 0, stream>>>(members, packs);
     case 4:
@@ -195,13 +195,14 @@ __global__ void gather_members_kernel(const __grid_constant__ Members members, s
   const int part = static_cast<int>(blockIdx.y);
   for (std::int64_t i = first_index(); i < num_packs; i += stride()) {
     const P value = reinterpret_cast<const P*>(members.mine[part])[i];
-    for (int m = 0; m < members.count; ++m) reinterpret_cast<P*>(members.result[m])[part * num_packs + i] = value;
+    for (int m = 0; m < members.num_results; ++m) reinterpret_cast<P*>(members.result[m])[part * num_packs + i] = value;
   }
 }
 
 std::uintptr_t addresses(const Members& members) {
   std::uintptr_t all = 0;
-  for (int m = 0; m < members.count; ++m) all |= address(members.mine[m]) | address(members.result[m]);
+  for (int m = 0; m < members.num_mine; ++m) all |= address(members.mine[m]);
+  for (int m = 0; m < members.num_results; ++m) all |= address(members.result[m]);
   return all;
 }
 
@@ -264,7 +265,7 @@ void gather_members(DType dtype, cudaStream_t stream, const Members& members, st
     using Type = decltype(type);
     const auto launch = [&]<bool Wide>() {
       const std::int64_t packs = num_elements / Pack<Type, Wide>::kSize;
-      const dim3 blocks(blocks_for(packs), static_cast<unsigned>(members.count));
+      const dim3 blocks(blocks_for(packs), static_cast<unsigned>(members.num_mine));
       gather_members_kernel<Type, Wide><<<blocks, kThreads, 0, stream>>>(members, packs);
     };
     if (is_wide<Type>(num_elements, addresses(members)))

@@ -35,7 +35,8 @@ inline constexpr std::size_t kMostMembers = 64;
 struct Members {
   const std::byte* mine[kMostMembers];
   std::byte* result[kMostMembers];
-  int count = 0;
+  int num_mine = 0;
+  int num_results = 0;
 };
 // Every result = the sum of all `mine` in member order; each element is read once a member before it is written, so a result may be
 // its own member's `mine`.

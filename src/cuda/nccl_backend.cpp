@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "cuda/check.hpp"
+#include "cuda/kernels.hpp"
 
 namespace culprit::cuda {
 namespace {
@@ -44,15 +45,16 @@ class NcclParcel final : public Parcel {
 
 class NcclExchange final : public Exchange {
  public:
-  NcclExchange(ExchangeKind kind, std::size_t num_members, NcclCommunicators& communicators)
-      : kind_(kind), members_(num_members), communicators_(communicators) {}
+  NcclExchange(std::size_t num_members, NcclCommunicators& communicators)
+      : members_(num_members), communicators_(communicators) {}
 
-  void give(std::size_t member, Backend& backend, const std::byte* mine, std::byte* result,
+  void give(std::size_t member, Backend& backend, ExchangeKind kind, const std::byte* mine, std::byte* result,
             std::int64_t num_elements) override {
     Member& entry = members_[member];
     entry.backend = &static_cast<NcclBackend&>(backend);
     entry.device = entry.backend->device();
     entry.stream = entry.backend->comm_stream();
+    entry.kind = kind;
     entry.mine = mine;
     entry.result = result;
     entry.num_elements = num_elements;
@@ -67,16 +69,18 @@ class NcclExchange final : public Exchange {
     const auto lock = communicators_.lock();
     const std::vector<ncclComm_t>& comms = communicators_.of(devices);
     for (const Member& member : members_) member.ready->make_wait(member.stream);
-    check_nccl(ncclGroupStart(), "ncclGroupStart");
-    for (std::size_t m = 0; m < members_.size(); ++m) {
-      const Member& member = members_[m];
-      const auto count = static_cast<std::size_t>(member.num_elements);
-      check_nccl(kind_ == ExchangeKind::kSum
-                     ? ncclAllReduce(member.mine, member.result, count, nccl_type(dtype_), ncclSum, comms[m], member.stream)
-                     : ncclAllGather(member.mine, member.result, count, nccl_type(dtype_), comms[m], member.stream),
-                 "collective");
-    }
-    check_nccl(ncclGroupEnd(), "ncclGroupEnd");
+    const bool is_mixed = std::any_of(members_.begin(), members_.end(),
+                                      [&](const Member& member) { return member.kind != members_[0].kind; });
+    if (is_mixed)
+      exchange_mixed(comms);
+    else if (members_[0].kind == ExchangeKind::kSum)
+      in_group([&](std::size_t m, const Member& member) {
+        return ncclAllReduce(member.mine, member.result, member.count(), nccl_type(dtype_), ncclSum, comms[m], member.stream);
+      });
+    else
+      in_group([&](std::size_t m, const Member& member) {
+        return ncclAllGather(member.mine, member.result, member.count(), nccl_type(dtype_), comms[m], member.stream);
+      });
     for (Member& member : members_) {
       const OnDevice scope(member.device);
       member.done.emplace();
@@ -91,7 +95,7 @@ class NcclExchange final : public Exchange {
     if (complete_) return take(member);  // its memory is in use until then
     Member& entry = members_[member];
     const std::size_t mine = static_cast<std::size_t>(entry.num_elements) * size_of(dtype_);
-    entry.substitute = std::make_unique<DeviceBlock>(mine + (kind_ == ExchangeKind::kSum ? mine : mine * members_.size()));
+    entry.substitute = std::make_unique<DeviceBlock>(mine + (entry.kind == ExchangeKind::kSum ? mine : mine * members_.size()));
     const cudaStream_t stream = entry.backend->stream();
     check(cudaMemcpyAsync(entry.substitute->data(), entry.mine, mine, cudaMemcpyDeviceToDevice, stream), "cudaMemcpyAsync");
     entry.mine = entry.substitute->data();
@@ -104,14 +108,48 @@ class NcclExchange final : public Exchange {
     NcclBackend* backend = nullptr;  // not to be used by others: its rank may have left
     int device = 0;
     cudaStream_t stream = nullptr;
+    ExchangeKind kind = ExchangeKind::kSum;
     const std::byte* mine = nullptr;
     std::byte* result = nullptr;
     std::int64_t num_elements = 0;
     std::optional<Event> ready, done;
     std::unique_ptr<DeviceBlock> substitute;  // for memory that was abandoned
+    std::unique_ptr<DeviceBlock> gathered;    // all members' memory, where kinds are mixed
+    std::size_t count() const { return static_cast<std::size_t>(num_elements); }
   };
 
-  ExchangeKind kind_;
+  template <class Call>
+  void in_group(Call call) {
+    check_nccl(ncclGroupStart(), "ncclGroupStart");
+    for (std::size_t m = 0; m < members_.size(); ++m) check_nccl(call(m, members_[m]), "collective");
+    check_nccl(ncclGroupEnd(), "ncclGroupEnd");
+  }
+  // NCCL has no collective in which members ask for different things: everyone gathers, then takes what it asked for.
+  void exchange_mixed(const std::vector<ncclComm_t>& comms) {
+    const std::size_t part = members_[0].count() * size_of(dtype_);
+    for (Member& member : members_) {
+      const OnDevice scope(member.device);
+      member.gathered = std::make_unique<DeviceBlock>(part * members_.size());
+    }
+    in_group([&](std::size_t m, const Member& member) {
+      return ncclAllGather(member.mine, member.gathered->data(), member.count(), nccl_type(dtype_), comms[m], member.stream);
+    });
+    for (const Member& member : members_) {
+      const OnDevice scope(member.device);
+      if (member.kind == ExchangeKind::kGather) {
+        check(cudaMemcpyAsync(member.result, member.gathered->data(), part * members_.size(), cudaMemcpyDeviceToDevice,
+                              member.stream),
+              "cudaMemcpyAsync");
+        continue;
+      }
+      Members pointers;
+      for (std::size_t m = 0; m < members_.size(); ++m)
+        pointers.mine[pointers.num_mine++] = member.gathered->data() + m * part;
+      pointers.result[pointers.num_results++] = member.result;
+      sum_members(dtype_, member.stream, pointers, member.num_elements);
+    }
+  }
+
   DType dtype_ = DType::kFloat32;
   std::vector<Member> members_;
   NcclCommunicators& communicators_;
@@ -166,8 +204,8 @@ void NcclBackend::unpack(Parcel& parcel, std::byte* c, std::int64_t num_elements
   done.make_wait(stream());
 }
 
-std::unique_ptr<Exchange> NcclBackend::make_exchange(ExchangeKind kind, std::size_t num_members) {
-  return std::make_unique<NcclExchange>(kind, num_members, communicators_);
+std::unique_ptr<Exchange> NcclBackend::make_exchange(std::size_t num_members) {
+  return std::make_unique<NcclExchange>(num_members, communicators_);
 }
 
 }  // namespace culprit::cuda

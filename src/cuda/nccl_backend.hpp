@@ -19,7 +19,7 @@ class NcclBackend final : public CudaBackend {
   std::unique_ptr<Parcel> pack(const std::byte* a, std::int64_t num_elements) override;
   void unpack(Parcel& parcel, std::byte* c, std::int64_t num_elements) override;
   // A sum is added in the order that NCCL chooses: the same to the bit for all members, and for two in member order.
-  std::unique_ptr<Exchange> make_exchange(ExchangeKind kind, std::size_t num_members) override;
+  std::unique_ptr<Exchange> make_exchange(std::size_t num_members) override;
 
   int device() const { return device_; }
 

@@ -34,14 +34,19 @@ class Parcel {
 
 class Backend;
 
+// What a member gets of a collective. kSum: the sum of all members' memory, added in member order, so that it is the same to the
+// bit for all. kGather: the members' memory in member order.
+enum class ExchangeKind { kSum, kGather };
+
 // The memory side of one collective among ranks of this process. Who has come, and whether all ever will, is the
-// communicator's matter: it makes all calls one at a time, from any member's thread.
+// communicator's matter: it makes all calls one at a time, from any member's thread. Members of a defective program may ask for
+// different kinds; each gets its own.
 class Exchange {
  public:
   virtual ~Exchange() = default;
   // A member lends its memory: from now on, in the order of `backend`'s work, `mine` may be read, until take() or
   // abandon(). alias: `result` may be `mine` (a sum in place).
-  virtual void give(std::size_t member, Backend& backend, const std::byte* mine, std::byte* result, std::int64_t num_elements) = 0;
+  virtual void give(std::size_t member, Backend& backend, ExchangeKind kind, const std::byte* mine, std::byte* result, std::int64_t num_elements) = 0;
   // Once, after every member has given equally much; called by the last to give.
   virtual void complete() = 0;
   // After complete(), by the member: what its backend does next finds `result` filled.
@@ -49,7 +54,6 @@ class Exchange {
   // Instead of take(): the member may free its memory; the peers are not affected, `result` is worth nothing.
   virtual void abandon(std::size_t member) = 0;
 };
-enum class ExchangeKind { kSum, kGather };
 
 // Memory is opaque: `num_elements` elements of dtype(), row-major and dense, which only the backend that allocated
 // it reads and writes. Work is done in the order of the calls, but may still be under way when a call returns; what is on its
@@ -106,9 +110,8 @@ class Backend {
   virtual std::unique_ptr<Parcel> pack(const std::byte* a, std::int64_t num_elements) = 0;
   // c = the parcel's values, of which there must be as many.
   virtual void unpack(Parcel& parcel, std::byte* c, std::int64_t num_elements) = 0;
-  // kSum: every result becomes the sum of all members' memory, added in member order, so that it is the same to the
-  // bit for all. kGather: the members' memory in member order.
-  virtual std::unique_ptr<Exchange> make_exchange(ExchangeKind kind, std::size_t num_members) = 0;
+  // For a collective in which this backend's rank is a member.
+  virtual std::unique_ptr<Exchange> make_exchange(std::size_t num_members) = 0;
 
   const MemoryCounters& counters() const { return counters_; }
 

@@ -54,37 +54,39 @@ struct CpuParcel final : Parcel {
 template <class Type>
 class CpuExchange final : public Exchange {
  public:
-  CpuExchange(ExchangeKind kind, std::size_t num_members)
-      : kind_(kind), parts_(num_members), results_(num_members, nullptr) {}
+  explicit CpuExchange(std::size_t num_members) : members_(num_members) {}
 
-  void give(std::size_t member, Backend&, const std::byte* mine, std::byte* result,
+  void give(std::size_t member, Backend&, ExchangeKind kind, const std::byte* mine, std::byte* result,
             std::int64_t num_elements) override {
-    parts_[member].assign(elements<Type>(mine), elements<Type>(mine) + num_elements);
-    results_[member] = elements<Type>(result);
+    members_[member] = {.kind = kind,
+                        .part = {elements<Type>(mine), elements<Type>(mine) + num_elements},
+                        .result = elements<Type>(result)};
   }
   void complete() override {
-    if (kind_ != ExchangeKind::kSum) return;
-    total_ = parts_[0];
+    total_ = members_[0].part;
     for (std::size_t j = 0; j < total_.size(); ++j) {
       float sum = Type::load(total_[j]);
-      for (std::size_t i = 1; i < parts_.size(); ++i) sum += Type::load(parts_[i][j]);
+      for (std::size_t i = 1; i < members_.size(); ++i) sum += Type::load(members_[i].part[j]);
       total_[j] = Type::store(sum);
     }
   }
   void take(std::size_t member) override {
-    auto* out = results_[member];
-    if (kind_ == ExchangeKind::kSum) {
+    auto* out = members_[member].result;
+    if (members_[member].kind == ExchangeKind::kSum) {
       std::copy(total_.begin(), total_.end(), out);
       return;
     }
-    for (const auto& part : parts_) out = std::copy(part.begin(), part.end(), out);
+    for (const Member& each : members_) out = std::copy(each.part.begin(), each.part.end(), out);
   }
-  void abandon(std::size_t member) override { results_[member] = nullptr; }
+  void abandon(std::size_t member) override { members_[member].result = nullptr; }
 
  private:
-  ExchangeKind kind_;
-  std::vector<std::vector<typename Type::Stored>> parts_;  // by member
-  std::vector<typename Type::Stored*> results_;
+  struct Member {
+    ExchangeKind kind = ExchangeKind::kSum;
+    std::vector<typename Type::Stored> part;
+    typename Type::Stored* result = nullptr;
+  };
+  std::vector<Member> members_;
   std::vector<typename Type::Stored> total_;
 };
 
@@ -178,8 +180,8 @@ class CpuBackend final : public Backend {
   void unpack(Parcel& parcel, std::byte* c, std::int64_t num_elements) override {
     std::copy_n(static_cast<CpuParcel<Type>&>(parcel).values.begin(), num_elements, elements<Type>(c));
   }
-  std::unique_ptr<Exchange> make_exchange(ExchangeKind kind, std::size_t num_members) override {
-    return std::make_unique<CpuExchange<Type>>(kind, num_members);
+  std::unique_ptr<Exchange> make_exchange(std::size_t num_members) override {
+    return std::make_unique<CpuExchange<Type>>(num_members);
   }
 
  private:

@@ -82,6 +82,19 @@ TEST_P(CommunicatorContractTest, LongBuffersArriveWhole) {
   });
 }
 
+TEST_P(CommunicatorContractTest, MembersThatCallDifferentCollectivesEachGetTheirOwn) {
+  run(2, [](HostCommunicator& comm) {
+    Floats mine{static_cast<float>(1 + comm.rank()), 10.0F}, all(4);
+    if (comm.rank() == 0) {
+      comm.all_gather(mine, all, "gather");
+      EXPECT_EQ(all, (Floats{1, 10, 2, 10}));
+    } else {
+      comm.all_reduce(mine, "sum");
+      EXPECT_EQ(mine, (Floats{3, 20}));
+    }
+  });
+}
+
 TEST_P(CommunicatorContractTest, AllReduceOfNothingCompletes) {
   run(3, [](HostCommunicator& comm) {
     Floats buffer;
