@@ -1,4 +1,5 @@
-// A tensor-parallel linear step and all-reduces through this engine and NCCL, against the same calls by hand, in one run.
+// A tensor-parallel linear step and all-reduces through this engine and NCCL, against the same
+// calls by hand, in one run.
 //   nccl_benchmark [RANKS]      needs as many GPUs; every time is a median
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
@@ -30,10 +31,13 @@ void require(bool ok, const char* what) {
 }
 void cuda(cudaError_t result) { require(result == cudaSuccess, cudaGetErrorString(result)); }
 void nccl(ncclResult_t result) { require(result == ncclSuccess, ncclGetErrorString(result)); }
-void blas(cublasStatus_t result) { require(result == CUBLAS_STATUS_SUCCESS, cublasGetStatusString(result)); }
+void blas(cublasStatus_t result) {
+  require(result == CUBLAS_STATUS_SUCCESS, cublasGetStatusString(result));
+}
 
 double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
+                   values.end());
   return values[values.size() / 2];
 }
 
@@ -42,8 +46,10 @@ struct Side {
   std::function<void()> step, wait;
 };
 
-// Median seconds a step over `rounds` of `repeats`, of each kind in turn, so that all see the same clocks. Ranks start together.
-std::vector<double> measure(std::barrier<>& together, const std::vector<Side>& kinds, int rounds, int repeats) {
+// Median seconds a step over `rounds` of `repeats`, of each kind in turn, so that all see the same
+// clocks. Ranks start together.
+std::vector<double> measure(std::barrier<>& together, const std::vector<Side>& kinds, int rounds,
+                            int repeats) {
   std::vector<std::vector<double>> times(kinds.size());
   for (int round = 0; round <= rounds; ++round)
     for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
@@ -52,7 +58,9 @@ std::vector<double> measure(std::barrier<>& together, const std::vector<Side>& k
       const auto start = Clock::now();
       for (int i = 0; i < repeats; ++i) kinds[kind].step();
       kinds[kind].wait();
-      if (round > 0) times[kind].push_back(std::chrono::duration<double>(Clock::now() - start).count() / repeats);
+      if (round > 0)
+        times[kind].push_back(std::chrono::duration<double>(Clock::now() - start).count() /
+                              repeats);
     }
   std::vector<double> medians;
   for (auto& list : times) medians.push_back(median(std::move(list)));
@@ -75,8 +83,9 @@ struct ByHand {
   // Row-major c[m,n] = op(a) op(b), float16 with float32 accumulation.
   void matmul(const void* a, bool ta, const void* b, bool tb, void* c, int m, int n, int k) {
     const float one = 1.0F, zero = 0.0F;
-    blas(cublasGemmEx(handle, tb ? CUBLAS_OP_T : CUBLAS_OP_N, ta ? CUBLAS_OP_T : CUBLAS_OP_N, n, m, k, &one, b, CUDA_R_16F,
-                      tb ? k : n, a, CUDA_R_16F, ta ? m : k, &zero, c, CUDA_R_16F, n, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+    blas(cublasGemmEx(handle, tb ? CUBLAS_OP_T : CUBLAS_OP_N, ta ? CUBLAS_OP_T : CUBLAS_OP_N, n, m,
+                      k, &one, b, CUDA_R_16F, tb ? k : n, a, CUDA_R_16F, ta ? m : k, &zero, c,
+                      CUDA_R_16F, n, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
   }
   void wait() {
     cuda(cudaStreamSynchronize(stream));
@@ -98,7 +107,8 @@ struct Job {
   void run(const std::function<void(int, std::barrier<>&)>& body) const {
     std::barrier<> together(ranks);
     std::vector<std::jthread> threads;
-    for (int rank = 1; rank < ranks; ++rank) threads.emplace_back([&, rank] { body(rank, together); });
+    for (int rank = 1; rank < ranks; ++rank)
+      threads.emplace_back([&, rank] { body(rank, together); });
     body(0, together);
   }
   std::vector<int> members() const {
@@ -122,20 +132,25 @@ void all_reduce(const Job& job, std::int64_t bytes) {
     float value = 0.0F;
     const auto finish = [&] { backend->download(mine, {&value, 1}); };
     finish();
-    const auto medians = measure(together,
-                                 {{[&] { comm->all_reduce({mine, count}, "benchmark"); }, finish},
-                                  {[&] {
-                                     nccl(ncclAllReduce(other, other, static_cast<std::size_t>(count), ncclFloat32, ncclSum,
-                                                        hand.comm, hand.stream));
-                                   },
-                                   [&] { hand.wait(); }}},
-                                 9, bytes < (16 << 20) ? 200 : 20);
+    const auto medians =
+        measure(together,
+                {{[&] {
+                    comm->all_reduce({mine, count}, "benchmark");
+                  },
+                  finish},
+                 {[&] {
+                    nccl(ncclAllReduce(other, other, static_cast<std::size_t>(count), ncclFloat32,
+                                       ncclSum, hand.comm, hand.stream));
+                  },
+                  [&] { hand.wait(); }}},
+                9, bytes < (16 << 20) ? 200 : 20);
     if (rank == 0) result = medians;
     backend->deallocate(mine, count);
     backend->deallocate(other, count);
     world->finished(rank);
   });
-  fmt::print("{:>12} {:>10.2f} {:>10.2f} {:>8.3f}\n", bytes, result[0] * 1e6, result[1] * 1e6, result[0] / result[1]);
+  fmt::print("{:>12} {:>10.2f} {:>10.2f} {:>8.3f}\n", bytes, result[0] * 1e6, result[1] * 1e6,
+             result[0] / result[1]);
 }
 
 void column_linear(const Job& job, int tokens, int in, int out) {
@@ -149,7 +164,8 @@ void column_linear(const Job& job, int tokens, int in, int out) {
     Context context(*backend, rules_of("paddle@3.3.1"));
     const auto filled = [&](Shape shape) {
       std::vector<float> values(static_cast<std::size_t>(shape.num_elements()));
-      for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * 37 % 101) / 1000.0F - 0.05F;
+      for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = static_cast<float>(i * 37 % 101) / 1000.0F - 0.05F;
       auto impl = context.allocate(shape);
       backend->upload(values, impl->data());
       return impl;
@@ -160,14 +176,22 @@ void column_linear(const Job& job, int tokens, int in, int out) {
     const auto finish = [&] { backend->download(dw->data(), {&value, 1}); };
     finish();
     ByHand hand(rank, job.comms[static_cast<std::size_t>(rank)]);
-    const auto forward = [&] { hand.matmul(x->data(), false, w->data(), false, y->data(), tokens, shard, in); };
-    const auto dgrad = [&] { hand.matmul(dy->data(), false, w->data(), true, dx->data(), tokens, in, shard); };
-    const auto wgrad = [&] { hand.matmul(x->data(), true, dy->data(), false, dw->data(), in, shard, tokens); };
+    const auto forward = [&] {
+      hand.matmul(x->data(), false, w->data(), false, y->data(), tokens, shard, in);
+    };
+    const auto dgrad = [&] {
+      hand.matmul(dy->data(), false, w->data(), true, dx->data(), tokens, in, shard);
+    };
+    const auto wgrad = [&] {
+      hand.matmul(x->data(), true, dy->data(), false, dw->data(), in, shard, tokens);
+    };
     const auto medians = measure(
         together,
         {{[&] {
-            const Tensor input(x, "x", /*stop_gradient=*/false), weight(w, "w", /*stop_gradient=*/false);
-            backward(context, {overlap_linear(context, group, /*skip_copy=*/true, input, weight)}, {context.wrap(dy)});
+            const Tensor input(x, "x", /*stop_gradient=*/false),
+                weight(w, "w", /*stop_gradient=*/false);
+            backward(context, {overlap_linear(context, group, /*skip_copy=*/true, input, weight)},
+                     {context.wrap(dy)});
           },
           finish},
          {[&] {
@@ -175,8 +199,9 @@ void column_linear(const Job& job, int tokens, int in, int out) {
             dgrad();
             cuda(cudaEventRecord(hand.ready, hand.stream));
             cuda(cudaStreamWaitEvent(hand.comm_stream, hand.ready, 0));
-            nccl(ncclAllReduce(dx->data(), dx->data(), static_cast<std::size_t>(tokens) * static_cast<std::size_t>(in), ncclFloat16,
-                               ncclSum, hand.comm, hand.comm_stream));
+            nccl(ncclAllReduce(dx->data(), dx->data(),
+                               static_cast<std::size_t>(tokens) * static_cast<std::size_t>(in),
+                               ncclFloat16, ncclSum, hand.comm, hand.comm_stream));
             cuda(cudaEventRecord(hand.done, hand.comm_stream));
             wgrad();
             cuda(cudaStreamWaitEvent(hand.stream, hand.done, 0));
@@ -193,8 +218,9 @@ void column_linear(const Job& job, int tokens, int in, int out) {
     finish();
     world->finished(rank);
   });
-  fmt::print("{:>7} {:>6} -> {:<6} {:>10.1f} {:>10.1f} {:>12.1f} {:>12.3f} {:>12.3f}\n", tokens, in, out, result[0] * 1e6,
-             result[1] * 1e6, result[2] * 1e6, result[0] / result[1], result[0] / result[2]);
+  fmt::print("{:>7} {:>6} -> {:<6} {:>10.1f} {:>10.1f} {:>12.1f} {:>12.3f} {:>12.3f}\n", tokens, in,
+             out, result[0] * 1e6, result[1] * 1e6, result[2] * 1e6, result[0] / result[1],
+             result[0] / result[2]);
 }
 
 }  // namespace
@@ -209,11 +235,17 @@ int main(int argc, char** argv) {
     runtime->make_world(ranks);
     Job job{ranks, *runtime, std::vector<ncclComm_t>(static_cast<std::size_t>(ranks))};
     nccl(ncclCommInitAll(job.comms.data(), ranks, nullptr));
-    fmt::print("\nall-reduce, float32, {} ranks: us through this project, us of a loop of ncclAllReduce\n"
-               "       bytes       here       loop    ratio\n", ranks);
+    fmt::print(
+        "\nall-reduce, float32, {} ranks: us through this project, us of a loop of ncclAllReduce\n"
+        "       bytes       here       loop    ratio\n",
+        ranks);
     for (std::int64_t bytes = 1 << 10; bytes <= 256 << 20; bytes *= 4) all_reduce(job, bytes);
-    fmt::print("\ncolumn-parallel linear, tp {}, float16, forward + dgrad + all-reduce beside wgrad: us through autograd, by hand, the "
-               "three products alone\n tokens            here    by hand     products    here/hand  here/products\n", ranks);
+    fmt::print(
+        "\ncolumn-parallel linear, tp {}, float16, forward + dgrad + all-reduce beside wgrad: us "
+        "through autograd, by hand, the "
+        "three products alone\n tokens            here    by hand     products    here/hand  "
+        "here/products\n",
+        ranks);
     column_linear(job, 2048, 4096, 4096);
     column_linear(job, 2048, 4096, 8192);
     column_linear(job, 8192, 8192, 28672);

@@ -10,8 +10,8 @@
 #include <functional>
 
 #include "base/error.hpp"
-#include "terminal/suggest.hpp"
 #include "terminal/escape.hpp"
+#include "terminal/suggest.hpp"
 
 namespace culprit {
 
@@ -26,7 +26,8 @@ struct CellFlags::Impl {
   bool skip = false;
 };
 
-CellFlags::CellFlags(CLI::App& app, const std::vector<Field>& own) : impl_(std::make_unique<Impl>()) {
+CellFlags::CellFlags(CLI::App& app, const std::vector<Field>& own)
+    : impl_(std::make_unique<Impl>()) {
   std::vector<const Field*> rows;
   for (const Field& row : fields()) rows.push_back(&row);
   for (const Field& row : own) rows.push_back(&row);
@@ -36,20 +37,23 @@ CellFlags::CellFlags(CLI::App& app, const std::vector<Field>& own) : impl_(std::
     slot->field = &row;
     const std::string group = row.group == Field::Group::kSize ? "Sizes" : "Toggles";
     static const Cell defaults;
-    const std::string shown =
-        row.name == "blocks" ? row.help : fmt::format("{} (default {})", row.help, row.get(defaults));
+    const std::string shown = row.name == "blocks"
+                                  ? row.help
+                                  : fmt::format("{} (default {})", row.help, row.get(defaults));
     if (row.form == Field::Form::kSwitch) {
       const std::string bare = row.flag().substr(2);
       slot->option = app.add_flag(fmt::format("--{},!--no-{}", bare, bare), slot->on, shown);
     } else {
       slot->option = app.add_option(row.flag(), slot->value, shown);
       if (row.name == "recompute") slot->option->expected(0, 1)->default_str("");
-      slot->option->type_name(row.form == Field::Form::kChoice ? fmt::format("{}", fmt::join(row.values, "|")) : "N");
+      slot->option->type_name(
+          row.form == Field::Form::kChoice ? fmt::format("{}", fmt::join(row.values, "|")) : "N");
     }
     slot->option->group(group);
     impl_->slots.push_back(std::move(slot));
     if (row.name == "identity")
-      app.add_flag("--skip-c-identity", impl_->skip, "the same as --identity=skip")->group("Toggles");
+      app.add_flag("--skip-c-identity", impl_->skip, "the same as --identity=skip")
+          ->group("Toggles");
   }
 }
 CellFlags::~CellFlags() = default;
@@ -97,7 +101,8 @@ int parse_or_report(CLI::App& app, int argc, char** argv) {
     std::string message = error.what();
     for (const std::string& extra : used->remaining()) {
       const std::string name = extra.substr(0, extra.find('='));
-      message = fmt::format("unknown {} '{}'", name.starts_with('-') ? "flag" : "argument", escape_controls(extra));
+      message = fmt::format("unknown {} '{}'", name.starts_with('-') ? "flag" : "argument",
+                            escape_controls(extra));
       message += did_you_mean(name, valid_flags(*used));
       break;
     }
@@ -113,7 +118,8 @@ int guarded(const std::string& program, const std::function<int()>& body) {
     fmt::print(stderr, "{}: {}\n", program, escape_controls(error.what()));
     return error.exit_status();
   } catch (const std::exception& error) {
-    fmt::print(stderr, "{}: broken: {}; please report this\n", program, escape_controls(error.what()));
+    fmt::print(stderr, "{}: broken: {}; please report this\n", program,
+               escape_controls(error.what()));
     return kExitSetup;
   }
 }

@@ -18,19 +18,23 @@ std::vector<LaunchJob> launch_jobs(const launch::LaunchMapping& mapping) {
   cell.release = mapping.release_outputs.value_or(false) && cell.pp > 1;
   const bool with_recompute = mapping.recompute.value_or(false);
 
-  LaunchJob identity{.title = "with the identity operator, as the quantised and quantised-LoRA layers do",
-                     .pinned = cell,
-                     .with_recompute = with_recompute};
+  LaunchJob identity{
+      .title = "with the identity operator, as the quantised and quantised-LoRA layers do",
+      .pinned = cell,
+      .with_recompute = with_recompute};
   if (!mapping.async_all_reduce.value_or(false) || cell.tp == 1) return {identity};
-  LaunchJob released{.title = "as the released column layer runs your script (asynchronous all-reduce: overlap path)",
-                     .pinned = cell,
-                     .with_recompute = with_recompute};
+  LaunchJob released{
+      .title =
+          "as the released column layer runs your script (asynchronous all-reduce: overlap path)",
+      .pinned = cell,
+      .with_recompute = with_recompute};
   released.pinned.path = ColumnPath::kOverlap;
   return {released, identity};
 }
 
 LaunchNotes launch_notes(const std::string& file, const launch::LaunchMapping& mapping) {
-  LaunchNotes notes{.file = file, .dialect = mapping.dialect, .modelled = {}, .not_modelled = {}, .unknown = {}};
+  LaunchNotes notes{
+      .file = file, .dialect = mapping.dialect, .modelled = {}, .not_modelled = {}, .unknown = {}};
   for (const launch::MappedFlag& flag : mapping.flags) {
     const std::string place = flag.file.empty() ? fmt::format("line {}", flag.line)
                                                 : fmt::format("{} line {}", flag.file, flag.line);
@@ -50,9 +54,11 @@ LaunchNotes launch_notes(const std::string& file, const launch::LaunchMapping& m
     }
   }
   for (const launch::LaunchNote& note : mapping.notes)
-    notes.modelled.push_back(note.line ? fmt::format("{} (line {})", note.text, note.line) : note.text);
+    notes.modelled.push_back(note.line ? fmt::format("{} (line {})", note.text, note.line)
+                                       : note.text);
   for (const launch::LaunchNote& note : mapping.unknowns)
-    notes.unknown.push_back(note.line ? fmt::format("{} (line {})", note.text, note.line) : note.text);
+    notes.unknown.push_back(note.line ? fmt::format("{} (line {})", note.text, note.line)
+                                      : note.text);
   return notes;
 }
 

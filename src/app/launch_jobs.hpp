@@ -16,9 +16,9 @@ struct LaunchJob {
   bool with_recompute = false;
 };
 
-// The job as the released layers run it and as layers do that hand the flag to the identity operator
-// themselves (docs/semantics.md, rule 19): two jobs where the script asks for asynchronous all-reduce, else
-// one. Errors: UsageError when the sizes are impossible.
+// The job as the released layers run it and as layers do that hand the flag to the identity
+// operator themselves (docs/semantics.md, rule 19): two jobs where the script asks for asynchronous
+// all-reduce, else one. Errors: UsageError when the sizes are impossible.
 std::vector<LaunchJob> launch_jobs(const launch::LaunchMapping& mapping);
 
 // What was read, for the report.

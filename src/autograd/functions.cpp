@@ -53,12 +53,14 @@ class MatmulNode final : public Node {
     const auto outer = w.shape().cols;
     if (edges()[0].node) {
       auto dx = context.allocate({rows, inner});
-      context.backend().matmul(dy->data(), false, w.impl()->data(), true, dx->data(), rows, inner, outer);
+      context.backend().matmul(dy->data(), false, w.impl()->data(), true, dx->data(), rows, inner,
+                               outer);
       results[0] = context.wrap(std::move(dx));
     }
     if (edges()[1].node) {
       auto dw = context.allocate({inner, outer});
-      context.backend().matmul(x.impl()->data(), true, dy->data(), false, dw->data(), inner, outer, rows);
+      context.backend().matmul(x.impl()->data(), true, dy->data(), false, dw->data(), inner, outer,
+                               rows);
       results[1] = context.wrap(std::move(dw));
     }
     return results;
@@ -72,8 +74,8 @@ class MatmulNode final : public Node {
   SavedTensor x_, w_;
 };
 
-// a +/- b. Each side gets memory of its own: an in-place write to one side's gradient (an all-reduce)
-// must not reach the other.
+// a +/- b. Each side gets memory of its own: an in-place write to one side's gradient (an
+// all-reduce) must not reach the other.
 class AddNode final : public Node {
  public:
   AddNode(const char* name, float b_sign) : Node(name), b_sign_(b_sign) {}
@@ -121,8 +123,8 @@ class MeanNode final : public Node {
   explicit MeanNode(Shape shape) : Node("mean"), shape_(shape) {}
   std::vector<Tensor> backward(Context& context, const std::vector<Tensor>& grads) override {
     auto da = context.allocate(shape_);
-    context.backend().spread(grads[0].impl()->data(), static_cast<float>(shape_.num_elements()), da->data(),
-                             da->num_elements());
+    context.backend().spread(grads[0].impl()->data(), static_cast<float>(shape_.num_elements()),
+                             da->data(), da->num_elements());
     return {context.wrap(std::move(da))};
   }
 
@@ -149,7 +151,8 @@ class AssignNode final : public Node {
   }
 };
 
-Tensor add_scaled(Context& context, const char* name, const Tensor& a, const Tensor& b, float b_sign) {
+Tensor add_scaled(Context& context, const char* name, const Tensor& a, const Tensor& b,
+                  float b_sign) {
   require_same_shape(name, a, b);
   auto impl = context.allocate(a.shape());
   context.backend().add(1.0F, a.impl()->data(), b_sign, b.impl()->data(), impl->data(),
@@ -162,9 +165,9 @@ Tensor add_scaled(Context& context, const char* name, const Tensor& a, const Ten
 
 Tensor matmul(Context& context, const Tensor& x, const Tensor& w) {
   if (x.shape().cols != w.shape().rows)
-    throw std::invalid_argument(fmt::format("[matmul] inner sizes differ, got [{}, {}] times [{}, {}]",
-                                            x.shape().rows, x.shape().cols, w.shape().rows,
-                                            w.shape().cols));
+    throw std::invalid_argument(
+        fmt::format("[matmul] inner sizes differ, got [{}, {}] times [{}, {}]", x.shape().rows,
+                    x.shape().cols, w.shape().rows, w.shape().cols));
   auto impl = context.allocate({x.shape().rows, w.shape().cols});
   context.backend().matmul(x.impl()->data(), false, w.impl()->data(), false, impl->data(),
                            x.shape().rows, w.shape().cols, x.shape().cols);
@@ -184,7 +187,8 @@ Tensor scale(Context& context, const Tensor& a, double factor) {
   const auto f = static_cast<float>(factor);
   auto impl = context.allocate(a.shape());
   context.backend().scale(f, a.impl()->data(), impl->data(), impl->num_elements());
-  return record(context, "scale", std::move(impl), {a}, [&] { return std::make_shared<ScaleNode>(f); });
+  return record(context, "scale", std::move(impl), {a},
+                [&] { return std::make_shared<ScaleNode>(f); });
 }
 
 Tensor square(Context& context, const Tensor& a) {
@@ -197,16 +201,17 @@ Tensor square(Context& context, const Tensor& a) {
 
 Tensor mean(Context& context, const Tensor& a) {
   auto impl = context.allocate({1, 1});
-  context.backend().sum(a.impl()->data(), static_cast<float>(a.impl()->num_elements()), impl->data(),
-                        a.impl()->num_elements());
+  context.backend().sum(a.impl()->data(), static_cast<float>(a.impl()->num_elements()),
+                        impl->data(), a.impl()->num_elements());
   return record(context, "mean", std::move(impl), {a},
                 [&] { return std::make_shared<MeanNode>(a.shape()); });
 }
 
 Tensor view(Context& context, const Tensor& a, Shape shape) {
   if (shape.num_elements() != a.shape().num_elements())
-    throw std::invalid_argument(fmt::format("[view] element counts differ, got [{}, {}] of [{}, {}]",
-                                            shape.rows, shape.cols, a.shape().rows, a.shape().cols));
+    throw std::invalid_argument(
+        fmt::format("[view] element counts differ, got [{}, {}] of [{}, {}]", shape.rows,
+                    shape.cols, a.shape().rows, a.shape().cols));
   return record(context, "view", a.impl()->view(shape), {a},
                 [&] { return std::make_shared<ViewNode>(a.shape()); });
 }
@@ -220,7 +225,8 @@ Tensor reshape(Context& context, const Tensor& a, Shape shape) {
 Tensor assign(Context& context, const Tensor& a) {
   auto impl = context.allocate(a.shape());
   context.backend().copy(a.impl()->data(), impl->data(), impl->num_elements());
-  return record(context, "assign", std::move(impl), {a}, [&] { return std::make_shared<AssignNode>(); });
+  return record(context, "assign", std::move(impl), {a},
+                [&] { return std::make_shared<AssignNode>(); });
 }
 
 }  // namespace culprit

@@ -11,9 +11,10 @@
 
 namespace culprit {
 
-// Writes beside `path` under the name PATH.partial, then renames: a reader never sees half a file, and an existing one
-// is replaced only by a whole one. Errors: SetupError naming the path.
-inline void write_whole_file(const std::filesystem::path& path, const std::function<void(std::ostream&)>& write) {
+// Writes beside `path` under the name PATH.partial, then renames: a reader never sees half a file,
+// and an existing one is replaced only by a whole one. Errors: SetupError naming the path.
+inline void write_whole_file(const std::filesystem::path& path,
+                             const std::function<void(std::ostream&)>& write) {
   const std::filesystem::path partial = path.string() + ".partial";
   std::ofstream out(partial, std::ios::binary);
   write(out);

@@ -23,17 +23,18 @@ struct CommCounters {
 class Work {
  public:
   virtual ~Work() = default;
-  // What the rank's backend does next finds the buffer filled. A second wait does nothing. Errors: HangError,
-  // PeerLostError.
+  // What the rank's backend does next finds the buffer filled. A second wait does nothing. Errors:
+  // HangError, PeerLostError.
   virtual void wait() = 0;
 };
 
 // One group of ranks as seen by one of them; used by that rank's thread alone. Collectives must be
-// called by every member in the same order with the same count. All members' backends are of one kind and type.
+// called by every member in the same order with the same count. All members' backends are of one
+// kind and type.
 //
 // A rank that fails only leaves. A member that waits for what such a rank will never send gets
-// PeerLostError; collectives already complete stay complete. A wait that cannot end although every rank
-// it depends on lives or has finished gets HangError, naming who waits where.
+// PeerLostError; collectives already complete stay complete. A wait that cannot end although every
+// rank it depends on lives or has finished gets HangError, naming who waits where.
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -41,8 +42,8 @@ class Communicator {
   virtual int size() const = 0;
 
   // In place: every member's buffer becomes the sum over the members, added in rank order, so the
-  // result is the same to the bit on all. Writes the buffer's memory directly. `what` names the call
-  // in messages and traces.
+  // result is the same to the bit on all. Writes the buffer's memory directly. `what` names the
+  // call in messages and traces.
   virtual std::unique_ptr<Work> start_all_reduce(Elements buffer, const std::string& what) = 0;
   void all_reduce(Elements buffer, const std::string& what) {
     start_all_reduce(buffer, what)->wait();
@@ -68,10 +69,12 @@ class Communicator {
 class World {
  public:
   virtual ~World() = default;
-  // The group of `members` (world ranks, in group-rank order) as seen by world rank `me`, whose memory is `backend`'s.
-  // Every member must use the same list; `group_id` tells groups of equal members apart. The world and the backend
-  // must outlive it. Errors: std::invalid_argument when `me` is no member.
-  virtual std::unique_ptr<Communicator> group(int group_id, std::vector<int> members, int me, Backend& backend) = 0;
+  // The group of `members` (world ranks, in group-rank order) as seen by world rank `me`, whose
+  // memory is `backend`'s. Every member must use the same list; `group_id` tells groups of equal
+  // members apart. The world and the backend must outlive it. Errors: std::invalid_argument when
+  // `me` is no member.
+  virtual std::unique_ptr<Communicator> group(int group_id, std::vector<int> members, int me,
+                                              Backend& backend) = 0;
   // Called by a rank's thread when it ends. A rank that failed has left: who waits for it is lost.
   virtual void finished(int world_rank) = 0;
   virtual void failed(int world_rank) = 0;

@@ -68,12 +68,14 @@ void LocalWorld::settle() {
                           [&](int peer) { return ranks_[peer]->state == state; });
     };
     if (const auto peer = in_state(State::kFailed); peer != missing.end()) {
-      decide(rank, Verdict::kPeerLost,
-             fmt::format("rank {} waits in {} for rank {}, which has left", me, rank.waits_at, *peer));
+      decide(
+          rank, Verdict::kPeerLost,
+          fmt::format("rank {} waits in {} for rank {}, which has left", me, rank.waits_at, *peer));
       any_can_move = true;
     } else if (const auto done = in_state(State::kFinished); done != missing.end()) {
       decide(rank, Verdict::kHang,
-             fmt::format("rank {} waits in {} for rank {}, which has finished", me, rank.waits_at, *done));
+             fmt::format("rank {} waits in {} for rank {}, which has finished", me, rank.waits_at,
+                         *done));
       any_can_move = true;
     }
   }
@@ -82,7 +84,8 @@ void LocalWorld::settle() {
   std::string all;
   for (std::size_t me = 0; me < ranks_.size(); ++me) {
     if (!undecided(*ranks_[me])) continue;
-    all += fmt::format("{}rank {} waits in {} for rank", all.empty() ? "" : "; ", me, ranks_[me]->waits_at);
+    all += fmt::format("{}rank {} waits in {} for rank", all.empty() ? "" : "; ", me,
+                       ranks_[me]->waits_at);
     for (const int peer : ranks_[me]->missing()) all += fmt::format(" {}", peer);
   }
   for (auto& rank : ranks_)
@@ -92,9 +95,13 @@ void LocalWorld::settle() {
 // A collective that this rank has joined.
 class LocalWork final : public Work {
  public:
-  LocalWork(LocalWorld& world, LocalWorld::CollectiveKey key, const std::vector<int>& members, int me, int group_rank,
-            std::string what)
-      : world_(world), key_(key), members_(members), me_(me), member_(static_cast<std::size_t>(group_rank)),
+  LocalWork(LocalWorld& world, LocalWorld::CollectiveKey key, const std::vector<int>& members,
+            int me, int group_rank, std::string what)
+      : world_(world),
+        key_(key),
+        members_(members),
+        me_(me),
+        member_(static_cast<std::size_t>(group_rank)),
         what_(std::move(what)) {}
   ~LocalWork() override {
     if (taken_) return;
@@ -127,10 +134,12 @@ class LocalWork final : public Work {
   }
   SubjectError mismatch(const LocalWorld::Collective& collective) const {
     const auto& counts = collective.num_elements;
-    const auto odd = std::find_if(counts.begin(), counts.end(), [&](const auto& count) { return *count != *counts[0]; });
-    return {kind::kCollectiveMismatch,
-            fmt::format("{}: rank {} gave {} elements, rank {} gave {}", what_, members_[0], *counts[0],
-                        members_[static_cast<std::size_t>(odd - counts.begin())], **odd)};
+    const auto odd = std::find_if(counts.begin(), counts.end(),
+                                  [&](const auto& count) { return *count != *counts[0]; });
+    return {
+        kind::kCollectiveMismatch,
+        fmt::format("{}: rank {} gave {} elements, rank {} gave {}", what_, members_[0], *counts[0],
+                    members_[static_cast<std::size_t>(odd - counts.begin())], **odd)};
   }
 
   LocalWorld& world_;
@@ -145,8 +154,13 @@ class LocalWork final : public Work {
 
 class LocalCommunicator final : public Communicator {
  public:
-  LocalCommunicator(LocalWorld& world, int group_id, std::vector<int> members, int me, Backend& backend)
-      : world_(world), group_id_(group_id), members_(std::move(members)), me_(me), backend_(backend) {
+  LocalCommunicator(LocalWorld& world, int group_id, std::vector<int> members, int me,
+                    Backend& backend)
+      : world_(world),
+        group_id_(group_id),
+        members_(std::move(members)),
+        me_(me),
+        backend_(backend) {
     const auto place = std::find(members_.begin(), members_.end(), me);
     if (place == members_.end())
       throw std::invalid_argument(fmt::format("[group] rank {} is not a member", me));
@@ -161,13 +175,15 @@ class LocalCommunicator final : public Communicator {
   void all_gather(Elements mine, Elements gathered, const std::string& what) override {
     if (gathered.num_elements != mine.num_elements * size())
       throw std::invalid_argument(fmt::format("[all_gather] got {} elements for {} members of {}",
-                                              gathered.num_elements, members_.size(), mine.num_elements));
+                                              gathered.num_elements, members_.size(),
+                                              mine.num_elements));
     join(ExchangeKind::kGather, mine, gathered, what)->wait();
   }
 
   void send(Elements buffer, int to, const std::string&) override {
     counters_.transfer_bytes += backend_.num_bytes(buffer.num_elements);
-    post(to, {.parcel = backend_.pack(buffer.data, buffer.num_elements), .num_elements = buffer.num_elements});
+    post(to, {.parcel = backend_.pack(buffer.data, buffer.num_elements),
+              .num_elements = buffer.num_elements});
   }
   void send_none(int to, const std::string&) override { post(to, {}); }
 
@@ -176,14 +192,15 @@ class LocalCommunicator final : public Communicator {
     const LocalWorld::Message message = next_message(peer, what);
     if (!message.parcel) return false;
     if (message.num_elements != buffer.num_elements)
-      throw std::logic_error(fmt::format("[receive] got {} elements from rank {}, expected {}", message.num_elements,
-                                         peer, buffer.num_elements));
+      throw std::logic_error(fmt::format("[receive] got {} elements from rank {}, expected {}",
+                                         message.num_elements, peer, buffer.num_elements));
     backend_.unpack(*message.parcel, buffer.data, buffer.num_elements);
     return true;
   }
 
  private:
-  std::unique_ptr<Work> join(ExchangeKind kind, Elements mine, Elements result, const std::string& what) {
+  std::unique_ptr<Work> join(ExchangeKind kind, Elements mine, Elements result,
+                             const std::string& what) {
     counters_.collectives += 1;
     counters_.collective_bytes += backend_.num_bytes(mine.num_elements);
     const LocalWorld::CollectiveKey key{group_id_, next_call_++};
@@ -191,11 +208,13 @@ class LocalCommunicator final : public Communicator {
     auto& collective = world_.collectives_[key];
     if (!collective.exchange) collective.exchange = backend_.make_exchange(members_.size());
     collective.num_elements.resize(members_.size());
-    collective.exchange->give(static_cast<std::size_t>(rank_), backend_, kind, mine.data, result.data, mine.num_elements);
+    collective.exchange->give(static_cast<std::size_t>(rank_), backend_, kind, mine.data,
+                              result.data, mine.num_elements);
     collective.num_elements[rank_] = mine.num_elements;
     if (++collective.arrived == members_.size()) {
       const auto& counts = collective.num_elements;
-      collective.complete = std::all_of(counts.begin(), counts.end(), [&](const auto& c) { return *c == *counts[0]; });
+      collective.complete = std::all_of(counts.begin(), counts.end(),
+                                        [&](const auto& c) { return *c == *counts[0]; });
       if (collective.complete) collective.exchange->complete();
       world_.settle();
     }
@@ -226,7 +245,8 @@ class LocalCommunicator final : public Communicator {
   std::uint64_t next_call_ = 0;
 };
 
-std::unique_ptr<Communicator> LocalWorld::group(int group_id, std::vector<int> members, int me, Backend& backend) {
+std::unique_ptr<Communicator> LocalWorld::group(int group_id, std::vector<int> members, int me,
+                                                Backend& backend) {
   return std::make_unique<LocalCommunicator>(*this, group_id, std::move(members), me, backend);
 }
 

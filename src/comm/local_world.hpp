@@ -1,4 +1,5 @@
-// The default communicator: ranks are threads of one process. Their backends move the memory (Parcel, Exchange).
+// The default communicator: ranks are threads of one process. Their backends move the memory
+// (Parcel, Exchange).
 #pragma once
 
 #include <condition_variable>
@@ -15,14 +16,16 @@
 
 namespace culprit {
 
-// All ranks of one job. It knows of every rank whether it runs, waits (and for whom), has finished or
-// has failed, so a wait that can never end is seen at once and exactly, without a timer. Thread-safe.
+// All ranks of one job. It knows of every rank whether it runs, waits (and for whom), has finished
+// or has failed, so a wait that can never end is seen at once and exactly, without a timer.
+// Thread-safe.
 class LocalWorld final : public World {
  public:
   explicit LocalWorld(int size);
   ~LocalWorld() override;
 
-  std::unique_ptr<Communicator> group(int group_id, std::vector<int> members, int me, Backend& backend) override;
+  std::unique_ptr<Communicator> group(int group_id, std::vector<int> members, int me,
+                                      Backend& backend) override;
   void finished(int world_rank) override;
   void failed(int world_rank) override;
 
@@ -35,8 +38,8 @@ class LocalWorld final : public World {
 
   struct Rank {
     State state = State::kRunning;
-    std::string waits_at;                          // what it waits for, in words
-    std::function<std::vector<int>()> missing;     // world ranks whose contribution it still needs
+    std::string waits_at;                       // what it waits for, in words
+    std::function<std::vector<int>()> missing;  // world ranks whose contribution it still needs
     Verdict verdict = Verdict::kNone;
     std::string reason;
     std::condition_variable wake;

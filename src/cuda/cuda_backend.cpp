@@ -20,7 +20,8 @@ cudaDataType_t blas_type(DType dtype) {
 // Returns its block to the pool with the event of its last use, whichever rank lets go of it.
 class CudaParcel final : public Parcel {
  public:
-  CudaParcel(ParcelPool& pool, std::unique_ptr<ParcelPool::Block> block) : pool_(pool), block_(std::move(block)) {}
+  CudaParcel(ParcelPool& pool, std::unique_ptr<ParcelPool::Block> block)
+      : pool_(pool), block_(std::move(block)) {}
   ~CudaParcel() override { pool_.give_back(std::move(block_)); }
   ParcelPool::Block& block() { return *block_; }
 
@@ -36,7 +37,8 @@ int on_device(int device) {
 
 }  // namespace
 
-CudaBackend::CudaBackend(DType dtype, int device, ResourcePool& pool) : Backend(dtype), pool_(pool) {
+CudaBackend::CudaBackend(DType dtype, int device, ResourcePool& pool)
+    : Backend(dtype), pool_(pool) {
   on_device(device);
   resources_ = pool.take();
 }
@@ -52,15 +54,17 @@ void CudaBackend::deallocate(std::byte* data, std::int64_t num_elements) noexcep
   counters_.live_bytes -= num_bytes(num_elements);
 }
 
-void CudaBackend::matmul(const std::byte* a, bool transpose_a, const std::byte* b, bool transpose_b, std::byte* c,
-                         std::int64_t m, std::int64_t n, std::int64_t k) {
-  // cuBLAS is column-major: a row-major matrix is its own transpose there, so c^T = op(b)^T op(a)^T is asked for.
+void CudaBackend::matmul(const std::byte* a, bool transpose_a, const std::byte* b, bool transpose_b,
+                         std::byte* c, std::int64_t m, std::int64_t n, std::int64_t k) {
+  // cuBLAS is column-major: a row-major matrix is its own transpose there, so c^T = op(b)^T op(a)^T
+  // is asked for.
   const auto op = [](bool transpose) { return transpose ? CUBLAS_OP_T : CUBLAS_OP_N; };
   const auto dim = [](std::int64_t size) { return static_cast<int>(size); };
   const float one = 1.0F, zero = 0.0F;
-  check_blas(cublasGemmEx(resources_->blas, op(transpose_b), op(transpose_a), dim(n), dim(m), dim(k), &one, b,
-                          blas_type(dtype()), dim(transpose_b ? k : n), a, blas_type(dtype()), dim(transpose_a ? m : k),
-                          &zero, c, blas_type(dtype()), dim(n), CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+  check_blas(cublasGemmEx(resources_->blas, op(transpose_b), op(transpose_a), dim(n), dim(m),
+                          dim(k), &one, b, blas_type(dtype()), dim(transpose_b ? k : n), a,
+                          blas_type(dtype()), dim(transpose_a ? m : k), &zero, c,
+                          blas_type(dtype()), dim(n), CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
              "cublasGemmEx");
 }
 void CudaBackend::add(float alpha, const std::byte* a, float beta, const std::byte* b, std::byte* c,
@@ -78,34 +82,39 @@ void CudaBackend::fill(float value, std::byte* c, std::int64_t num_elements) {
   cuda::fill(dtype(), stream(), value, c, num_elements);
 }
 void CudaBackend::copy(const std::byte* a, std::byte* c, std::int64_t num_elements) {
-  check(cudaMemcpyAsync(c, a, bytes_of(num_elements), cudaMemcpyDeviceToDevice, stream()), "cudaMemcpyAsync");
+  check(cudaMemcpyAsync(c, a, bytes_of(num_elements), cudaMemcpyDeviceToDevice, stream()),
+        "cudaMemcpyAsync");
   counters_.copied_bytes += num_bytes(num_elements);
 }
 void CudaBackend::sum(const std::byte* a, float divisor, std::byte* c, std::int64_t num_elements) {
-  cuda::sum(dtype(), stream(), a, divisor, c, reinterpret_cast<float*>(resources_->partial_sums->data()), num_elements);
+  cuda::sum(dtype(), stream(), a, divisor, c,
+            reinterpret_cast<float*>(resources_->partial_sums->data()), num_elements);
 }
-void CudaBackend::spread(const std::byte* a, float divisor, std::byte* c, std::int64_t num_elements) {
+void CudaBackend::spread(const std::byte* a, float divisor, std::byte* c,
+                         std::int64_t num_elements) {
   cuda::spread(dtype(), stream(), a, divisor, c, num_elements);
 }
-void CudaBackend::slice_columns(const std::byte* a, std::int64_t a_cols, std::int64_t first, std::byte* c,
-                                std::int64_t rows, std::int64_t cols) {
+void CudaBackend::slice_columns(const std::byte* a, std::int64_t a_cols, std::int64_t first,
+                                std::byte* c, std::int64_t rows, std::int64_t cols) {
   copy_rows(dtype(), stream(), at(a, first), a_cols, c, cols, rows, cols);
 }
-void CudaBackend::place_columns(const std::byte* a, std::int64_t cols, std::byte* c, std::int64_t c_cols,
-                                std::int64_t first, std::int64_t rows) {
+void CudaBackend::place_columns(const std::byte* a, std::int64_t cols, std::byte* c,
+                                std::int64_t c_cols, std::int64_t first, std::int64_t rows) {
   copy_rows(dtype(), stream(), a, cols, c + num_bytes(first), c_cols, rows, cols);
 }
 
 // Host memory here is pageable: CUDA has taken it over when the copy to the device returns.
 void CudaBackend::upload(std::span<const float> host, std::byte* device) {
   if (dtype() == DType::kFloat32) {
-    check(cudaMemcpyAsync(device, host.data(), host.size_bytes(), cudaMemcpyHostToDevice, stream()), "cudaMemcpyAsync");
+    check(cudaMemcpyAsync(device, host.data(), host.size_bytes(), cudaMemcpyHostToDevice, stream()),
+          "cudaMemcpyAsync");
     return;
   }
   std::vector<std::uint16_t> narrow(host.size());
   std::transform(host.begin(), host.end(), narrow.begin(),
                  dtype() == DType::kFloat16 ? float16_bits : bfloat16_bits);
-  check(cudaMemcpyAsync(device, narrow.data(), 2 * narrow.size(), cudaMemcpyHostToDevice, stream()), "cudaMemcpyAsync");
+  check(cudaMemcpyAsync(device, narrow.data(), 2 * narrow.size(), cudaMemcpyHostToDevice, stream()),
+        "cudaMemcpyAsync");
 }
 void CudaBackend::download(const std::byte* device, std::span<float> host) {
   const auto fetch = [&](void* to, std::size_t bytes) {
@@ -119,9 +128,11 @@ void CudaBackend::download(const std::byte* device, std::span<float> host) {
                  dtype() == DType::kFloat16 ? float16_value : bfloat16_value);
 }
 
-std::unique_ptr<ParcelPool::Block> CudaBackend::packed(const std::byte* a, std::int64_t num_elements) {
+std::unique_ptr<ParcelPool::Block> CudaBackend::packed(const std::byte* a,
+                                                       std::int64_t num_elements) {
   auto block = parcels().take(bytes_of(num_elements), stream());
-  check(cudaMemcpyAsync(block->memory.data(), a, bytes_of(num_elements), cudaMemcpyDeviceToDevice, stream()),
+  check(cudaMemcpyAsync(block->memory.data(), a, bytes_of(num_elements), cudaMemcpyDeviceToDevice,
+                        stream()),
         "cudaMemcpyAsync");
   block->last_use.record(stream());
   return block;
@@ -134,7 +145,8 @@ void CudaBackend::unpack(Parcel& parcel, std::byte* c, std::int64_t num_elements
 }
 void CudaBackend::copy_from(ParcelPool::Block& block, std::byte* c, std::int64_t num_elements) {
   block.last_use.make_wait(stream());
-  check(cudaMemcpyAsync(c, block.memory.data(), bytes_of(num_elements), cudaMemcpyDeviceToDevice, stream()),
+  check(cudaMemcpyAsync(c, block.memory.data(), bytes_of(num_elements), cudaMemcpyDeviceToDevice,
+                        stream()),
         "cudaMemcpyAsync");
   block.last_use.record(stream());
 }

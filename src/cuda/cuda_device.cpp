@@ -15,7 +15,9 @@ class CudaDevice final : public Device {
     return std::make_unique<CudaBackend>(dtype, index_, pool_);
   }
   void require_room_for(int) const override {}  // as many as its memory holds
-  std::string description() const override { return fmt::format("cuda:{} ({})", index_, describe_device(index_)); }
+  std::string description() const override {
+    return fmt::format("cuda:{} ({})", index_, describe_device(index_));
+  }
 
  private:
   int index_;
@@ -25,8 +27,8 @@ class CudaDevice final : public Device {
 }  // namespace
 }  // namespace culprit::cuda
 
-extern "C" __attribute__((visibility("default"))) culprit::Device* culprit_open_cuda_device(int index,
-                                                                                             std::exception_ptr* error) {
+extern "C" __attribute__((visibility("default"))) culprit::Device* culprit_open_cuda_device(
+    int index, std::exception_ptr* error) {
   try {
     return new culprit::cuda::CudaDevice(index);
   } catch (...) {

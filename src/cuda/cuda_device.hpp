@@ -7,9 +7,9 @@
 
 namespace culprit {
 
-// A library is opened only when its part is asked for: starting a program costs nothing for it, and needs neither driver nor cuBLAS
-// nor NCCL. Its function gives a new device that the caller owns, or null and the error: UnavailableError without a driver, a device or
-// one of that index.
+// A library is opened only when its part is asked for: starting a program costs nothing for it, and
+// needs neither driver nor cuBLAS nor NCCL. Its function gives a new device that the caller owns,
+// or null and the error: UnavailableError without a driver, a device or one of that index.
 using OpenDevice = Device* (*)(int index, std::exception_ptr* error);
 
 struct DeviceLibrary {

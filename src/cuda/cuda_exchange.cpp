@@ -7,14 +7,16 @@
 
 namespace culprit::cuda {
 
-CudaExchange::CudaExchange(std::size_t num_members, DType dtype) : dtype_(dtype), members_(num_members) {
-  if (num_members > kMostMembers) throw std::invalid_argument("[exchange] more members than a kernel takes");
+CudaExchange::CudaExchange(std::size_t num_members, DType dtype)
+    : dtype_(dtype), members_(num_members) {
+  if (num_members > kMostMembers)
+    throw std::invalid_argument("[exchange] more members than a kernel takes");
 }
 
 CudaExchange::~CudaExchange() = default;  // freeing a substitute waits for the device
 
-void CudaExchange::give(std::size_t member, Backend& backend, ExchangeKind kind, const std::byte* mine, std::byte* result,
-                        std::int64_t num_elements) {
+void CudaExchange::give(std::size_t member, Backend& backend, ExchangeKind kind,
+                        const std::byte* mine, std::byte* result, std::int64_t num_elements) {
   Member& entry = members_[member];
   entry.backend = &static_cast<CudaBackend&>(backend);
   entry.kind = kind;
@@ -56,7 +58,9 @@ void CudaExchange::abandon(std::size_t member) {
   const std::size_t result = entry.kind == ExchangeKind::kSum ? mine : mine * members_.size();
   entry.substitute = std::make_unique<DeviceBlock>(mine + result);
   const cudaStream_t stream = entry.backend->stream();
-  check(cudaMemcpyAsync(entry.substitute->data(), entry.mine, mine, cudaMemcpyDeviceToDevice, stream), "cudaMemcpyAsync");
+  check(
+      cudaMemcpyAsync(entry.substitute->data(), entry.mine, mine, cudaMemcpyDeviceToDevice, stream),
+      "cudaMemcpyAsync");
   entry.mine = entry.substitute->data();
   entry.result = entry.substitute->data() + mine;
   entry.ready.record(stream);

@@ -1,4 +1,5 @@
-// A collective among ranks on one device, without copies: one kernel reads every member's memory and writes every result.
+// A collective among ranks on one device, without copies: one kernel reads every member's memory
+// and writes every result.
 #pragma once
 
 #include <memory>
@@ -14,8 +15,8 @@ class CudaExchange final : public Exchange {
   // Waits for the kernel where a member abandoned its memory before it ran.
   ~CudaExchange() override;
 
-  void give(std::size_t member, Backend& backend, ExchangeKind kind, const std::byte* mine, std::byte* result,
-            std::int64_t num_elements) override;
+  void give(std::size_t member, Backend& backend, ExchangeKind kind, const std::byte* mine,
+            std::byte* result, std::int64_t num_elements) override;
   void complete() override;
   void take(std::size_t member) override;
   void abandon(std::size_t member) override;

@@ -19,7 +19,9 @@ std::size_t size_class(std::size_t bytes) {
   return bytes == 0 ? kAlignment : (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-std::string in_mib(std::size_t bytes) { return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20)); }
+std::string in_mib(std::size_t bytes) {
+  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
+}
 
 // Null where the device has no room.
 std::byte* try_malloc(std::size_t bytes) {
@@ -36,9 +38,10 @@ std::byte* try_malloc(std::size_t bytes) {
 [[noreturn]] void out_of_memory(std::size_t asked) {
   std::size_t free = 0, total = 0;
   check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
-  throw UnavailableError(fmt::format(
-      "out of device memory: asked for {}, free are {} of {}; choose smaller sizes (--hidden, --tokens, --acc) or --jobs 1",
-      in_mib(asked), in_mib(free), in_mib(total)));
+  throw UnavailableError(
+      fmt::format("out of device memory: asked for {}, free are {} of {}; choose smaller sizes "
+                  "(--hidden, --tokens, --acc) or --jobs 1",
+                  in_mib(asked), in_mib(free), in_mib(total)));
 }
 
 }  // namespace
@@ -92,9 +95,13 @@ DeviceBlock::DeviceBlock(std::size_t bytes) : data_(try_malloc(size_class(bytes)
 }
 DeviceBlock::~DeviceBlock() { cudaFree(data_); }
 
-Event::Event() { check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "cudaEventCreate"); }
+Event::Event() {
+  check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "cudaEventCreate");
+}
 Event::~Event() { cudaEventDestroy(event_); }
-void Event::record(cudaStream_t stream) { check(cudaEventRecord(event_, stream), "cudaEventRecord"); }
+void Event::record(cudaStream_t stream) {
+  check(cudaEventRecord(event_, stream), "cudaEventRecord");
+}
 void Event::make_wait(cudaStream_t stream) const {
   check(cudaStreamWaitEvent(stream, event_, 0), "cudaStreamWaitEvent");
 }
@@ -105,15 +112,18 @@ RankResources::RankResources() {
   // A collective must not queue behind the products that it is to overlap with.
   int least = 0, greatest = 0;
   check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
-  check(cudaStreamCreateWithPriority(&comm_stream, cudaStreamNonBlocking, greatest), "cudaStreamCreate");
+  check(cudaStreamCreateWithPriority(&comm_stream, cudaStreamNonBlocking, greatest),
+        "cudaStreamCreate");
   workspace = std::make_unique<DeviceBlock>(kBlasWorkspace);
   partial_sums = std::make_unique<DeviceBlock>(kPartialSums * sizeof(float));
   check_blas(cublasCreate(&blas), "cublasCreate");
   check_blas(cublasSetStream(blas, stream), "cublasSetStream");
   check_blas(cublasSetWorkspace(blas, workspace->data(), kBlasWorkspace), "cublasSetWorkspace");
-  // Two-byte products are added up in float32 to the end, also where a product is split over several blocks.
-  check_blas(cublasSetMathMode(blas, static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH |
-                                                              CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)),
+  // Two-byte products are added up in float32 to the end, also where a product is split over
+  // several blocks.
+  check_blas(cublasSetMathMode(
+                 blas, static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH |
+                                                 CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)),
              "cublasSetMathMode");
 }
 RankResources::~RankResources() {

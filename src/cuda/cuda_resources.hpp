@@ -1,5 +1,5 @@
-// What a rank needs on a device and what costs time to make: streams, a cuBLAS handle, events, cached memory. Kept by the device
-// from one job to the next.
+// What a rank needs on a device and what costs time to make: streams, a cuBLAS handle, events,
+// cached memory. Kept by the device from one job to the next.
 #pragma once
 
 #include <cublas_v2.h>
@@ -13,8 +13,9 @@
 
 namespace culprit::cuda {
 
-// Device memory for one rank, kept when freed and given again to a request of the same size class. A block may be
-// given again at once: all its users are in the order of the rank's stream. One thread at a time.
+// Device memory for one rank, kept when freed and given again to a request of the same size class.
+// A block may be given again at once: all its users are in the order of the rank's stream. One
+// thread at a time.
 class CachingAllocator {
  public:
   CachingAllocator() = default;
@@ -31,7 +32,7 @@ class CachingAllocator {
   void release_cached();
 
   std::unordered_map<std::size_t, std::vector<std::byte*>> free_;  // by size class
-  std::vector<std::byte*> slabs_;  // that small blocks are cut from
+  std::vector<std::byte*> slabs_;                                  // that small blocks are cut from
   std::size_t slab_used_ = 0;
 };
 
@@ -78,7 +79,8 @@ struct RankResources {
   CachingAllocator memory;
 };
 
-// Blocks that pass from one rank's stream to another's, each with the event of its last use. Thread-safe.
+// Blocks that pass from one rank's stream to another's, each with the event of its last use.
+// Thread-safe.
 class ParcelPool {
  public:
   struct Block {
@@ -87,7 +89,8 @@ class ParcelPool {
     DeviceBlock memory;
     Event last_use;
   };
-  // A block whose last use is over for what is put on `stream` from now on. Errors: UnavailableError.
+  // A block whose last use is over for what is put on `stream` from now on. Errors:
+  // UnavailableError.
   std::unique_ptr<Block> take(std::size_t bytes, cudaStream_t stream);
   void give_back(std::unique_ptr<Block> block);
 

@@ -18,22 +18,28 @@ int count_devices() {
   int count = 0, driver = 0;
   const cudaError_t result = cudaGetDeviceCount(&count);
   cudaDriverGetVersion(&driver);
-  if (driver == 0) throw UnavailableError(fmt::format("--device cuda: this machine has no NVIDIA driver; {}", kElsewhere));
+  if (driver == 0)
+    throw UnavailableError(
+        fmt::format("--device cuda: this machine has no NVIDIA driver; {}", kElsewhere));
   if (result == cudaErrorInsufficientDriver)
-    throw UnavailableError(fmt::format("--device cuda: the NVIDIA driver supports CUDA {}, this build needs {}; {}",
-                                       version(driver), version(CUDART_VERSION), kElsewhere));
+    throw UnavailableError(
+        fmt::format("--device cuda: the NVIDIA driver supports CUDA {}, this build needs {}; {}",
+                    version(driver), version(CUDART_VERSION), kElsewhere));
   if (result != cudaSuccess && result != cudaErrorNoDevice)
-    throw UnavailableError(fmt::format("--device cuda: the driver gives no device ({}: {}); {}", cudaGetErrorName(result),
-                                       cudaGetErrorString(result), kElsewhere));
-  if (count == 0) throw UnavailableError(fmt::format("--device cuda: no CUDA device found; {}", kElsewhere));
+    throw UnavailableError(fmt::format("--device cuda: the driver gives no device ({}: {}); {}",
+                                       cudaGetErrorName(result), cudaGetErrorString(result),
+                                       kElsewhere));
+  if (count == 0)
+    throw UnavailableError(fmt::format("--device cuda: no CUDA device found; {}", kElsewhere));
   return count;
 }
 
 void require_device(int index) {
   const int count = count_devices();
   if (index < count) return;
-  throw UnavailableError(fmt::format("--device cuda:{}: this machine has {} CUDA device{}, the last is cuda:{}", index,
-                                     count, count == 1 ? "" : "s", count - 1));
+  throw UnavailableError(
+      fmt::format("--device cuda:{}: this machine has {} CUDA device{}, the last is cuda:{}", index,
+                  count, count == 1 ? "" : "s", count - 1));
 }
 
 std::string describe_device(int index) {
@@ -42,7 +48,8 @@ std::string describe_device(int index) {
   int driver = 0, runtime = 0;
   check(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
   check(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
-  return fmt::format("{}, driver for CUDA {}, CUDA {}", properties.name, version(driver), version(runtime));
+  return fmt::format("{}, driver for CUDA {}, CUDA {}", properties.name, version(driver),
+                     version(runtime));
 }
 
 }  // namespace culprit::cuda

@@ -9,8 +9,9 @@
 
 namespace culprit::cuda {
 
-// Everything that one process's ranks have NCCL do is put on their devices by one thread at a time, for all members of a group at once:
-// members then see the same order of calls, whatever else runs. Hold lock() over it.
+// Everything that one process's ranks have NCCL do is put on their devices by one thread at a time,
+// for all members of a group at once: members then see the same order of calls, whatever else runs.
+// Hold lock() over it.
 class NcclCommunicators {
  public:
   NcclCommunicators() = default;

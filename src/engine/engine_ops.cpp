@@ -6,9 +6,13 @@
 
 namespace culprit {
 
-Tensor EngineOps::matmul(const Tensor& x, const Tensor& w) { return culprit::matmul(context_, x, w); }
+Tensor EngineOps::matmul(const Tensor& x, const Tensor& w) {
+  return culprit::matmul(context_, x, w);
+}
 Tensor EngineOps::add(const Tensor& a, const Tensor& b) { return culprit::add(context_, a, b); }
-Tensor EngineOps::scale(const Tensor& x, double factor) { return culprit::scale(context_, x, factor); }
+Tensor EngineOps::scale(const Tensor& x, double factor) {
+  return culprit::scale(context_, x, factor);
+}
 
 Tensor EngineOps::identity(const Tensor& x) {
   return group_.size == 1 ? x : identity_region(context_, group_, cell_.identity, x);

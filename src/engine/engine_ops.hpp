@@ -1,6 +1,6 @@
-// What a scenario's model is written against: the engine's operators with the cell's toggles applied.
-// The same template code also runs on ReferenceOps (outcome/reference.hpp). This is the one place where
-// toggles become policies; nothing below it reads a toggle.
+// What a scenario's model is written against: the engine's operators with the cell's toggles
+// applied. The same template code also runs on ReferenceOps (outcome/reference.hpp). This is the
+// one place where toggles become policies; nothing below it reads a toggle.
 #pragma once
 
 #include <functional>

@@ -32,8 +32,11 @@ std::vector<int> pipe_group(int tp_rank, const Cell& cell) {
 // One rank's whole run.
 class RankRun {
  public:
-  RankRun(const Model& model, const Cell& cell, const CellRunOptions& options, World& world, int stage, int tp_rank)
-      : model_(model), cell_(cell), options_(options),
+  RankRun(const Model& model, const Cell& cell, const CellRunOptions& options, World& world,
+          int stage, int tp_rank)
+      : model_(model),
+        cell_(cell),
+        options_(options),
         backend_(options.runtime->make_backend(world_rank(stage, tp_rank, cell), cell.dtype)),
         context_(*backend_, rules_of(cell.framework)) {
     context_.on_operation = options.on_operation;
@@ -42,9 +45,11 @@ class RankRun {
     const int me = world_rank(stage, tp_rank, cell);
     // Group ids: tensor groups by stage, then the pipes by tensor rank.
     if (cell.tp > 1) tensor_comm_ = world.group(stage, tensor_group(stage, cell), me, *backend_);
-    if (cell.pp > 1) pipe_comm_ = world.group(cell.pp + tp_rank, pipe_group(tp_rank, cell), me, *backend_);
+    if (cell.pp > 1)
+      pipe_comm_ = world.group(cell.pp + tp_rank, pipe_group(tp_rank, cell), me, *backend_);
     if (options.trace) {
-      recorder_ = std::make_unique<RankRecorder>(context_, [this] { return stage_ ? stage_->phase() : Phase{}; });
+      recorder_ = std::make_unique<RankRecorder>(
+          context_, [this] { return stage_ ? stage_->phase() : Phase{}; });
       context_.observer = recorder_.get();
       if (tensor_comm_) tensor_comm_ = recorder_->record(std::move(tensor_comm_), "tensor");
       if (pipe_comm_) pipe_comm_ = recorder_->record(std::move(pipe_comm_), "pipe");
@@ -65,7 +70,8 @@ class RankRun {
                              .boundary = std::vector<Shape>(model_.boundary_width, activation())};
     const StageModel stage_model{
         .data = [this](int m) { return constant(ValueKind::kData, m); },
-        .forward = [&](const std::vector<Tensor>& inputs) { return model_.run(ops, blocks, inputs); },
+        .forward =
+            [&](const std::vector<Tensor>& inputs) { return model_.run(ops, blocks, inputs); },
         .loss =
             [this](const Tensor& y, int m) {
               const Tensor off = subtract(context_, y, constant(ValueKind::kTarget, m));
@@ -95,13 +101,15 @@ class RankRun {
  private:
   Shape activation() const { return {cell_.tokens, cell_.hidden}; }
 
-  Tensor upload(const std::vector<float>& values, Shape shape, const std::string& name, bool stop_gradient) {
+  Tensor upload(const std::vector<float>& values, Shape shape, const std::string& name,
+                bool stop_gradient) {
     auto impl = context_.allocate(shape);
     context_.backend().upload(values, impl->data());
     return Tensor(std::move(impl), name, stop_gradient);
   }
   Tensor constant(ValueKind value_kind, int micro_batch) {
-    const std::string name = (value_kind == ValueKind::kData ? "data" : "target") + std::to_string(micro_batch);
+    const std::string name =
+        (value_kind == ValueKind::kData ? "data" : "target") + std::to_string(micro_batch);
     return upload(make_values(value_kind, micro_batch, 0, activation()), activation(), name,
                   /*stop_gradient=*/true);
   }
@@ -109,9 +117,10 @@ class RankRun {
     for (const ParameterSpec& spec : model_.parameters(cell_)) {
       if (stage_of(spec.block, cell_) != result_.stage) continue;
       const auto whole = make_values(spec.value_kind, spec.block, spec.term, spec.shape);
-      parameters_.push_back(upload(shard_of(whole, spec.shape, spec.split, result_.tp_rank, cell_.tp),
-                                   shard_shape(spec.shape, spec.split, cell_.tp), spec.name,
-                                   /*stop_gradient=*/!spec.trainable));
+      parameters_.push_back(
+          upload(shard_of(whole, spec.shape, spec.split, result_.tp_rank, cell_.tp),
+                 shard_shape(spec.shape, spec.split, cell_.tp), spec.name,
+                 /*stop_gradient=*/!spec.trainable));
       result_.grads.push_back({.spec = spec, .grad = std::nullopt, .after_micro_batch = {}});
     }
   }
@@ -121,7 +130,8 @@ class RankRun {
     return map;
   }
 
-  // What the gradient of a parameter is worth once scaling and delayed division are taken out of it.
+  // What the gradient of a parameter is worth once scaling and delayed division are taken out of
+  // it.
   std::optional<std::vector<float>> grad_of(const Tensor& parameter) {
     const Tensor grad = parameter.grad();
     if (!grad.defined()) return std::nullopt;
@@ -137,7 +147,8 @@ class RankRun {
       result_.grads[i].after_micro_batch.push_back(grad_of(parameters_[i]));
   }
   void finish(const PipelineStage& stage) {
-    for (std::size_t i = 0; i < parameters_.size(); ++i) result_.grads[i].grad = grad_of(parameters_[i]);
+    for (std::size_t i = 0; i < parameters_.size(); ++i)
+      result_.grads[i].grad = grad_of(parameters_[i]);
     result_.loss = stage.loss();
     result_.released_outputs = stage.released_outputs();
   }
@@ -174,7 +185,8 @@ class RankRun {
 
 }  // namespace
 
-std::vector<RankResult> run_cell(const Model& model, const Cell& cell, const CellRunOptions& options) {
+std::vector<RankResult> run_cell(const Model& model, const Cell& cell,
+                                 const CellRunOptions& options) {
   validate(cell);
   const int world_size = cell.tp * cell.pp;
   const std::unique_ptr<World> world = options.runtime->make_world(world_size);

@@ -14,7 +14,8 @@ namespace {
 std::string label_for(const std::string& name, const std::string& value) {
   if (name == "identity" && value == "skip") return "skip_c_identity";
   if (name == "identity") return "identity " + value;
-  if (name == "recompute") return value == "nonreentrant" ? "recompute (non-reentrant)" : "recompute (reentrant)";
+  if (name == "recompute")
+    return value == "nonreentrant" ? "recompute (non-reentrant)" : "recompute (reentrant)";
   if (name == "pp") return "pp-merge";
   if (name == "first_op") return "operator before";
   if (name == "residual") return "residual";
@@ -32,7 +33,8 @@ Axis axis_for(const std::string& name, const Scenario& scenario, const Cell& pin
   axis.off = name == "pp" ? "1" : axis.field->get(defaults);
   std::vector<std::string> values;
   const auto want = [&](const std::string& value) {
-    if (value != axis.off && std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+    if (value != axis.off && std::find(values.begin(), values.end(), value) == values.end())
+      values.push_back(value);
   };
   if (name == "pp") {
     want(field("pp").get(pinned));
@@ -52,15 +54,17 @@ Axis axis_for(const std::string& name, const Scenario& scenario, const Cell& pin
   return axis;
 }
 
-// A switch of the matrix takes its off- and on-values whatever was asked for; another value can't be in it.
+// A switch of the matrix takes its off- and on-values whatever was asked for; another value can't
+// be in it.
 void refuse_foreign_value(const Axis& axis, const Scenario& scenario, const Cell& pinned) {
   const std::string asked = axis.field->get(pinned);
   std::vector<std::string> spanned{axis.off};
   for (const AxisValue& on : axis.on) spanned.push_back(on.value);
   if (std::find(spanned.begin(), spanned.end(), asked) != spanned.end()) return;
-  throw UsageError(fmt::format("{}={}: the matrix of {} always has {} as {}; run the one cell with the program {} {}={}",
-                               axis.field->flag(), asked, scenario.name, axis.field->name, fmt::join(spanned, " and "),
-                               scenario.name, axis.field->flag(), asked));
+  throw UsageError(fmt::format(
+      "{}={}: the matrix of {} always has {} as {}; run the one cell with the program {} {}={}",
+      axis.field->flag(), asked, scenario.name, axis.field->name, fmt::join(spanned, " and "),
+      scenario.name, axis.field->flag(), asked));
 }
 
 }  // namespace
@@ -75,13 +79,15 @@ Cell cell_of(const Matrix& matrix, const Choice& choice) {
 }
 
 std::size_t num_on(const Choice& choice) {
-  return static_cast<std::size_t>(std::count_if(choice.begin(), choice.end(), [](auto c) { return c != 0; }));
+  return static_cast<std::size_t>(
+      std::count_if(choice.begin(), choice.end(), [](auto c) { return c != 0; }));
 }
 
 std::string label_of(const Matrix& matrix, const Choice& choice) {
   std::string text;
   for (std::size_t a = 0; a < choice.size(); ++a)
-    if (choice[a] != 0) text += (text.empty() ? "" : " + ") + matrix.axes[a].on[choice[a] - 1].label;
+    if (choice[a] != 0)
+      text += (text.empty() ? "" : " + ") + matrix.axes[a].on[choice[a] - 1].label;
   return text.empty() ? "base" : text;
 }
 

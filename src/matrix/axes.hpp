@@ -17,7 +17,7 @@ struct AxisValue {
 };
 struct Axis {
   const Field* field = nullptr;  // of the common table or the scenario's own
-  std::string off;  // value of the field when off
+  std::string off;               // value of the field when off
   std::vector<AxisValue> on;
 };
 
@@ -30,10 +30,11 @@ struct Matrix {
   std::vector<Choice> choices;  // all possible cells: the base, each switch alone, pairs, ..., all
 };
 
-// The scenario's switches (Scenario::toggles) on top of `pinned`. A pipeline switch (pp) is in the matrix
-// when pinned.pp is above 1, off meaning one stage with the same blocks and micro-batches; a recompute
-// switch when `with_recompute`, with both kinds. Impossible cells are left out. Errors: UsageError when `pinned`
-// has a switch at a value that is neither its off- nor one of its on-values.
+// The scenario's switches (Scenario::toggles) on top of `pinned`. A pipeline switch (pp) is in the
+// matrix when pinned.pp is above 1, off meaning one stage with the same blocks and micro-batches; a
+// recompute switch when `with_recompute`, with both kinds. Impossible cells are left out. Errors:
+// UsageError when `pinned` has a switch at a value that is neither its off- nor one of its
+// on-values.
 Matrix make_matrix(const Scenario& scenario, const Cell& pinned, bool with_recompute);
 
 Cell cell_of(const Matrix& matrix, const Choice& choice);

@@ -69,14 +69,16 @@ std::vector<const Field*> read_header(const std::vector<std::string>& names) {
                                   [&](const Field& f) { return f.csv_column && f.name == name; });
     if (row != fields().end()) {
       columns.push_back(&*row);
-    } else if (std::find(kResultColumns.begin(), kResultColumns.end(), name) != kResultColumns.end()) {
+    } else if (std::find(kResultColumns.begin(), kResultColumns.end(), name) !=
+               kResultColumns.end()) {
       columns.push_back(nullptr);
     } else {
       std::vector<std::string> known;
       for (const Field& f : fields())
         if (f.csv_column) known.push_back(f.name);
-      throw UsageError(fmt::format("line 1: unknown column '{}', known are {} and the result columns {}", name,
-                                   fmt::join(known, ", "), fmt::join(kResultColumns, ", ")));
+      throw UsageError(
+          fmt::format("line 1: unknown column '{}', known are {} and the result columns {}", name,
+                      fmt::join(known, ", "), fmt::join(kResultColumns, ", ")));
     }
   }
   return columns;
@@ -93,14 +95,17 @@ CellsFile read_cells(std::istream& in) {
   const auto columns = read_header(split_line(line, number));
   for (const Field* column : columns)
     if (column) file.columns.push_back(column->name);
-  if (file.columns.empty()) throw UsageError("line 1: no toggle column; expected such as tp,pp,acc,recompute");
-  const bool has_blocks = std::find(file.columns.begin(), file.columns.end(), "blocks") != file.columns.end();
+  if (file.columns.empty())
+    throw UsageError("line 1: no toggle column; expected such as tp,pp,acc,recompute");
+  const bool has_blocks =
+      std::find(file.columns.begin(), file.columns.end(), "blocks") != file.columns.end();
 
   while (next_line(in, line, number)) {
     if (line.empty()) continue;
     const auto values = split_line(line, number);
     if (values.size() != columns.size())
-      throw UsageError(fmt::format("line {}: got {} values, expected {}", number, values.size(), columns.size()));
+      throw UsageError(fmt::format("line {}: got {} values, expected {}", number, values.size(),
+                                   columns.size()));
     Cell cell;
     std::vector<std::string> toggles;
     try {
@@ -121,12 +126,14 @@ CellsFile read_cells(std::istream& in) {
 }
 
 void write_cells(std::ostream& out, const CellsFile& file, const std::vector<Outcome>& outcomes) {
-  out << fmt::format("{},outcome,kind,where,loss,worst,checksum,freed\n", fmt::join(file.columns, ","));
+  out << fmt::format("{},outcome,kind,where,loss,worst,checksum,freed\n",
+                     fmt::join(file.columns, ","));
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     const Outcome& outcome = outcomes[i];
     std::string line;
     for (const auto& value : file.rows[i]) line += quoted(value) + ',';
-    line += fmt::format("{},{},{},", row_of(outcome.outcome).name, quoted(outcome.kind), quoted(outcome.where));
+    line += fmt::format("{},{},{},", row_of(outcome.outcome).name, quoted(outcome.kind),
+                        quoted(outcome.where));
     if (outcome.loss) line += fmt::format("{:.7g}", *outcome.loss);
     line += ',';
     if (outcome.worst) line += fmt::format("{:.3g}", *outcome.worst);
@@ -136,7 +143,8 @@ void write_cells(std::ostream& out, const CellsFile& file, const std::vector<Out
   }
 }
 
-std::vector<Outcome> run_cells(const Model& model, const std::vector<Cell>& cells, std::size_t jobs, Runtime& runtime,
+std::vector<Outcome> run_cells(const Model& model, const std::vector<Cell>& cells, std::size_t jobs,
+                               Runtime& runtime,
                                const std::function<void(std::size_t done)>& on_done) {
   ReferenceCache references(model);
   std::vector<Outcome> outcomes(cells.size());
@@ -146,7 +154,9 @@ std::vector<Outcome> run_cells(const Model& model, const std::vector<Cell>& cell
   const auto work = [&] {
     try {
       for (std::size_t i = next++; i < cells.size(); i = next++) {
-        outcomes[i] = judge(cells[i], run_cell(model, cells[i], {.on_operation = {}, .runtime = &runtime}), *references.get(cells[i]));
+        outcomes[i] =
+            judge(cells[i], run_cell(model, cells[i], {.on_operation = {}, .runtime = &runtime}),
+                  *references.get(cells[i]));
         const std::size_t count = ++done;
         if (on_done) on_done(count);
       }

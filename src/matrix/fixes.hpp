@@ -16,19 +16,26 @@ struct Fix {
   Settings settings;
 };
 
-// copy (skip off), view, detach, reshape, mark_not_inplace, an operator before, the overlap path, the other
-// recompute kind (whose settings depend on the cell: none here).
+// copy (skip off), view, detach, reshape, mark_not_inplace, an operator before, the overlap path,
+// the other recompute kind (whose settings depend on the cell: none here).
 const std::vector<Fix>& candidate_fixes();
 
-// The cell with the fix applied. Empty settings: the other recompute kind. `applies` is false when nothing
-// changes or the result is impossible.
+// The cell with the fix applied. Empty settings: the other recompute kind. `applies` is false when
+// nothing changes or the result is impossible.
 struct FixedCell {
   Cell cell;
   bool applies = false;
 };
 FixedCell apply_fix(const Fix& fix, const Cell& cell);
 
-enum class FixEffect { kClears, kNoEffect, kFailsDifferently, kTurnsSilent, kStillWrong, kNotApplicable };
+enum class FixEffect {
+  kClears,
+  kNoEffect,
+  kFailsDifferently,
+  kTurnsSilent,
+  kStillWrong,
+  kNotApplicable
+};
 std::string_view effect_name(FixEffect effect);
 
 // What a fix did to one failing cell. Silent means wrong or missing numbers without an error.

@@ -64,7 +64,8 @@ JobResult run_matrix(const Scenario& scenario, const Matrix& matrix, TrialRunner
   try_fixes(job, runner);
   static const Cell defaults;
   job.judged = matrix.base.path == defaults.path && matrix.base.framework == defaults.framework;
-  if (job.judged) job.differences = differences_from_declared(scenario, matrix, job.outcomes, minimal);
+  if (job.judged)
+    job.differences = differences_from_declared(scenario, matrix, job.outcomes, minimal);
   return job;
 }
 
@@ -82,7 +83,8 @@ void trace_findings(JobResult& job, TrialRunner& runner, const std::filesystem::
     MinimalFinding& finding = job.minimal[i];
     const std::string name = prefix + std::to_string(i + 1);
     ask(finding.index, name + ".json", finding.trace);
-    if (finding.passing_neighbour) ask(*finding.passing_neighbour, name + "_passing.json", finding.neighbour_trace);
+    if (finding.passing_neighbour)
+      ask(*finding.passing_neighbour, name + "_passing.json", finding.neighbour_trace);
   }
   std::vector<CellTrace> traces = runner.trace(cells, files);
   for (std::size_t i = 0; i < traces.size(); ++i) *results[i] = std::move(traces[i]);

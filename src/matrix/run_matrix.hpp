@@ -20,7 +20,8 @@ struct MinimalFinding {
   std::vector<FixTrial> fixes[2];
   Outcome two_linears;      // the combination itself at fan-out 2
   Outcome one_micro_batch;  // the combination itself with one micro-batch
-  std::optional<std::size_t> passing_neighbour;  // into Matrix::choices (minimal.hpp, nearest_passing)
+  std::optional<std::size_t>
+      passing_neighbour;  // into Matrix::choices (minimal.hpp, nearest_passing)
   // Filled by trace_findings; without ranks where there is none.
   CellTrace trace;
   CellTrace neighbour_trace;
@@ -31,7 +32,7 @@ struct JobResult {
   Matrix matrix;
   std::vector<Outcome> outcomes;  // by Matrix::choices
   std::vector<MinimalFinding> minimal;
-  bool judged = true;                    // false: outcomes are reported, not held against the scenario's word
+  bool judged = true;  // false: outcomes are reported, not held against the scenario's word
   std::vector<std::string> differences;  // from what the scenario declared
 };
 
@@ -39,8 +40,8 @@ JobResult run_matrix(const Scenario& scenario, const Matrix& matrix, TrialRunner
 
 // Of so many minimal combinations a run keeps what their ranks did.
 inline constexpr std::size_t kMaxTraced = 8;
-// Traces the job's first kMaxTraced minimal combinations and their passing neighbours, into files PREFIX1.json,
-// PREFIX1_passing.json, ... in `folder`, which must exist.
+// Traces the job's first kMaxTraced minimal combinations and their passing neighbours, into files
+// PREFIX1.json, PREFIX1_passing.json, ... in `folder`, which must exist.
 void trace_findings(JobResult& job, TrialRunner& runner, const std::filesystem::path& folder,
                     const std::string& prefix);
 

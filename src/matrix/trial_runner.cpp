@@ -18,19 +18,21 @@ namespace culprit {
 namespace {
 
 // The program is no scenario's, or lacks what it needs. Errors: UnavailableError, SetupError.
-[[noreturn]] void throw_failure(const ProcessResult& result, const std::vector<std::string>& command,
-                                const std::string& why) {
+[[noreturn]] void throw_failure(const ProcessResult& result,
+                                const std::vector<std::string>& command, const std::string& why) {
   if (result.end == ProcessEnd::kExited && result.value == kExitUnavailable) {
     std::string words = result.err.text();
     while (words.ends_with('\n')) words.pop_back();
     throw UnavailableError(words);
   }
-  throw SetupError(fmt::format("{}: {}; repeat it by hand: {}\n{}", command[0], why, fmt::join(command, " "),
-                               result.err.text()));
+  throw SetupError(fmt::format("{}: {}; repeat it by hand: {}\n{}", command[0], why,
+                               fmt::join(command, " "), result.err.text()));
 }
 
-// The outcome of a cell whose process died or was killed over it; none where it ended by itself. Errors: SetupError, Stopped.
-std::optional<Outcome> outcome_of_death(const ProcessResult& result, const std::vector<std::string>& command) {
+// The outcome of a cell whose process died or was killed over it; none where it ended by itself.
+// Errors: SetupError, Stopped.
+std::optional<Outcome> outcome_of_death(const ProcessResult& result,
+                                        const std::vector<std::string>& command) {
   Outcome outcome;
   switch (result.end) {
     case ProcessEnd::kExited:
@@ -46,7 +48,8 @@ std::optional<Outcome> outcome_of_death(const ProcessResult& result, const std::
     case ProcessEnd::kDeadline:
       outcome.outcome = OutcomeClass::kHang;
       outcome.kind = "STALLED";
-      outcome.message = "no rank finished an operation before the deadline; the process group was killed";
+      outcome.message =
+          "no rank finished an operation before the deadline; the process group was killed";
       return outcome;
     case ProcessEnd::kCancelled:
       throw Stopped();
@@ -59,7 +62,8 @@ std::optional<Outcome> outcome_of_death(const ProcessResult& result, const std::
 // The outcome of an ended program that ran one cell. Errors: as throw_failure.
 Outcome outcome_of(const ProcessResult& result, const std::vector<std::string>& command) {
   if (const auto outcome = outcome_of_death(result, command)) return *outcome;
-  if (!outcome_of_exit(result.value)) throw_failure(result, command, fmt::format("ended with exit status {}", result.value));
+  if (!outcome_of_exit(result.value))
+    throw_failure(result, command, fmt::format("ended with exit status {}", result.value));
   const std::string out = result.out.text();
   if (out.empty()) throw_failure(result, command, "printed no outcome");
   return parse_json_line(out.substr(0, out.find('\n')));
@@ -113,13 +117,14 @@ void TrialRunner::run_alone(const std::vector<Cell>& cells) {
     for (const std::string& flag : program_flags(cell)) flags.push_back(flag);
     requests.push_back(request(flags));
   }
-  const RunOptions options{
-      .jobs = options_.jobs,
-      .on_start = {},
-      .on_done = [&](std::size_t i,
-                     ProcessResult&& result) { keep(cells[i], outcome_of(result, requests[i].argv)); },
-      .on_line = {},
-      .cancel_fd = options_.cancel_fd};
+  const RunOptions options{.jobs = options_.jobs,
+                           .on_start = {},
+                           .on_done =
+                               [&](std::size_t i, ProcessResult&& result) {
+                                 keep(cells[i], outcome_of(result, requests[i].argv));
+                               },
+                           .on_line = {},
+                           .cancel_fd = options_.cancel_fd};
   if (!run_processes(requests, options)) throw Stopped();
 }
 
@@ -134,7 +139,8 @@ void TrialRunner::run_together(std::vector<Cell> cells) {
     flags.push_back("--worker");
     std::vector<ProcessRequest> requests(num_workers, request(flags));
     for (std::size_t w = 0; w < num_workers; ++w)
-      for (const Cell& cell : dealt[w]) requests[w].input += fmt::format("{}\n", fmt::join(program_flags(cell), "\t"));
+      for (const Cell& cell : dealt[w])
+        requests[w].input += fmt::format("{}\n", fmt::join(program_flags(cell), "\t"));
     std::vector<Cell> left;
     const RunOptions options{
         .jobs = num_workers,
@@ -145,16 +151,18 @@ void TrialRunner::run_together(std::vector<Cell> cells) {
               if (answered[w] < dealt[w].size()) {
                 if (!outcome)
                   throw_failure(result, requests[w].argv,
-                                fmt::format("answered {} of {} cells and ended with exit status {}", answered[w],
-                                            dealt[w].size(), result.value));
+                                fmt::format("answered {} of {} cells and ended with exit status {}",
+                                            answered[w], dealt[w].size(), result.value));
                 keep(dealt[w][answered[w]++], *outcome);
               }
-              left.insert(left.end(), dealt[w].begin() + static_cast<std::ptrdiff_t>(answered[w]), dealt[w].end());
+              left.insert(left.end(), dealt[w].begin() + static_cast<std::ptrdiff_t>(answered[w]),
+                          dealt[w].end());
             },
         .on_line =
             [&](std::size_t w, std::string_view line) {
               if (answered[w] == dealt[w].size())
-                throw SetupError(fmt::format("{}: answered more cells than it was given", options_.program.string()));
+                throw SetupError(fmt::format("{}: answered more cells than it was given",
+                                             options_.program.string()));
               keep(dealt[w][answered[w]++], parse_json_line(line));
             },
         .cancel_fd = options_.cancel_fd};
@@ -172,11 +180,13 @@ std::vector<CellTrace> TrialRunner::trace(const std::vector<Cell>& cells,
     flags.push_back("--trace=" + files[i].string());
     requests.push_back(request(flags));
   }
-  const RunOptions options{.jobs = options_.jobs,
-                           .on_start = {},
-                           .on_done = [&](std::size_t i, ProcessResult&& result) { outcome_of(result, requests[i].argv); },
-                           .on_line = {},
-                           .cancel_fd = options_.cancel_fd};
+  const RunOptions options{
+      .jobs = options_.jobs,
+      .on_start = {},
+      .on_done = [&](std::size_t i,
+                     ProcessResult&& result) { outcome_of(result, requests[i].argv); },
+      .on_line = {},
+      .cancel_fd = options_.cancel_fd};
   if (!run_processes(requests, options)) throw Stopped();
   std::vector<CellTrace> traces;
   for (const auto& file : files) {

@@ -25,20 +25,23 @@ const char* pass_name(Phase::Pass pass) {
 }
 
 std::string phase_text(Phase phase) {
-  const bool in_micro_batch = phase.pass == Phase::Pass::kForward || phase.pass == Phase::Pass::kBackward;
-  return in_micro_batch ? fmt::format("{} {}", pass_name(phase.pass), phase.micro_batch) : pass_name(phase.pass);
+  const bool in_micro_batch =
+      phase.pass == Phase::Pass::kForward || phase.pass == Phase::Pass::kBackward;
+  return in_micro_batch ? fmt::format("{} {}", pass_name(phase.pass), phase.micro_batch)
+                        : pass_name(phase.pass);
 }
 
 bool own_failure(const RankResult& rank) {
   return rank.error && rank.error->error_class != RankError::Class::kPeerLost;
 }
 
-// The outcome when at least one rank raised: that of the first rank (stage, then tensor rank) with an error
-// of its own.
+// The outcome when at least one rank raised: that of the first rank (stage, then tensor rank) with
+// an error of its own.
 Outcome judge_errors(const std::vector<RankResult>& results) {
   auto first = std::find_if(results.begin(), results.end(), own_failure);
   if (first == results.end())
-    first = std::find_if(results.begin(), results.end(), [](const RankResult& r) { return r.error.has_value(); });
+    first = std::find_if(results.begin(), results.end(),
+                         [](const RankResult& r) { return r.error.has_value(); });
   const RankError& error = *first->error;
 
   Outcome outcome;
@@ -54,8 +57,8 @@ Outcome judge_errors(const std::vector<RankResult>& results) {
               .tensor = ""};
   for (const RankResult& rank : results) {
     if (!own_failure(rank)) continue;
-    outcome.where += fmt::format("{}stage{}.tp{}:{}", outcome.where.empty() ? "" : ";", rank.stage, rank.tp_rank,
-                                 phase_text(rank.error->phase));
+    outcome.where += fmt::format("{}stage{}.tp{}:{}", outcome.where.empty() ? "" : ";", rank.stage,
+                                 rank.tp_rank, phase_text(rank.error->phase));
     if (rank.stage == first->stage)
       place.ranks += fmt::format("{}{}", place.ranks.empty() ? "" : ",", rank.tp_rank);
   }
@@ -64,7 +67,9 @@ Outcome judge_errors(const std::vector<RankResult>& results) {
 }
 
 // Whether `off` is the larger deviation; a NaN is larger than any number, and the first one stays.
-bool larger(double off, double worst) { return off > worst || (std::isnan(off) && !std::isnan(worst)); }
+bool larger(double off, double worst) {
+  return off > worst || (std::isnan(off) && !std::isnan(worst));
+}
 
 double deviation(const std::vector<float>& grad, const std::vector<double>& expected) {
   double worst = 0.0, largest = 0.0;
@@ -76,8 +81,8 @@ double deviation(const std::vector<float>& grad, const std::vector<double>& expe
   return worst / std::max(largest, 1e-12);
 }
 
-std::vector<double> expected_shard(const Cell& cell, const RankResult& rank, const ParameterSpec& spec,
-                                   const std::vector<double>& whole) {
+std::vector<double> expected_shard(const Cell& cell, const RankResult& rank,
+                                   const ParameterSpec& spec, const std::vector<double>& whole) {
   return shard_of(whole, spec.shape, spec.split, rank.tp_rank, cell.tp);
 }
 
@@ -86,10 +91,11 @@ bool over(double value, double bound) { return !(value <= bound); }
 
 }  // namespace
 
-Outcome judge(const Cell& cell, const std::vector<RankResult>& results, const Reference& reference) {
+Outcome judge(const Cell& cell, const std::vector<RankResult>& results,
+              const Reference& reference) {
   Outcome outcome;
-  const bool raised =
-      std::any_of(results.begin(), results.end(), [](const RankResult& r) { return r.error.has_value(); });
+  const bool raised = std::any_of(results.begin(), results.end(),
+                                  [](const RankResult& r) { return r.error.has_value(); });
   if (raised) outcome = judge_errors(results);
   for (const RankResult& rank : results) {
     outcome.copied_bytes += rank.memory.copied_bytes;
@@ -110,24 +116,28 @@ Outcome judge(const Cell& cell, const std::vector<RankResult>& results, const Re
       const ParameterSpec& spec = parameter.spec;
       if (!parameter.grad) {
         if (spec.trainable)
-          missing += fmt::format("{}{}@stage{}.tp{}", missing.empty() ? "" : " ", spec.name, rank.stage, rank.tp_rank);
+          missing += fmt::format("{}{}@stage{}.tp{}", missing.empty() ? "" : " ", spec.name,
+                                 rank.stage, rank.tp_rank);
         continue;
       }
-      const double off =
-          deviation(*parameter.grad, expected_shard(cell, rank, spec, reference.grads.at(spec.name).back()));
+      const double off = deviation(
+          *parameter.grad, expected_shard(cell, rank, spec, reference.grads.at(spec.name).back()));
       if (larger(off, worst)) {
         worst = off;
-        outcome.worst_parameter = fmt::format("{}@stage{}.tp{}", spec.name, rank.stage, rank.tp_rank);
+        outcome.worst_parameter =
+            fmt::format("{}@stage{}.tp{}", spec.name, rank.stage, rank.tp_rank);
       }
       double sum = 0.0;
       for (const float g : *parameter.grad) sum += std::abs(static_cast<double>(g));
-      outcome.checksums.emplace_back(fmt::format("{}@{}.{}", spec.name, rank.stage, rank.tp_rank), sum);
+      outcome.checksums.emplace_back(fmt::format("{}@{}.{}", spec.name, rank.stage, rank.tp_rank),
+                                     sum);
     }
   }
   outcome.loss = loss;
   outcome.worst = worst;
   outcome.freed = freed;
-  if (over(std::abs(loss - reference.loss), tolerance.loss * std::max(1.0, std::abs(reference.loss))))
+  if (over(std::abs(loss - reference.loss),
+           tolerance.loss * std::max(1.0, std::abs(reference.loss))))
     outcome.outcome = OutcomeClass::kWrongLoss;
   else if (!missing.empty())
     outcome.outcome = OutcomeClass::kMissingGrad;
@@ -150,8 +160,8 @@ std::optional<Place> locate_first(const Cell& cell, const std::vector<RankResult
         for (const ParameterGrad& parameter : rank.grads) {
           if (parameter.spec.name != name || !parameter.spec.trainable) continue;
           const auto& grad = parameter.after_micro_batch.at(static_cast<std::size_t>(m));
-          const auto expected =
-              expected_shard(cell, rank, parameter.spec, reference.grads.at(name).at(static_cast<std::size_t>(m)));
+          const auto expected = expected_shard(
+              cell, rank, parameter.spec, reference.grads.at(name).at(static_cast<std::size_t>(m)));
           if (grad && !over(deviation(*grad, expected), tolerance.grad)) continue;
           place.ranks += fmt::format("{}{}", place.ranks.empty() ? "" : ",", rank.tp_rank);
           place.stage = rank.stage;

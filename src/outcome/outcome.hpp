@@ -22,9 +22,9 @@ struct Place {
 
 struct Outcome {
   OutcomeClass outcome = OutcomeClass::kPass;
-  std::string kind;   // of an error or crash
-  std::string where;  // as in the cells file (docs/schemas.md)
-  std::string message;  // the framework's words, of the first rank in `where`
+  std::string kind;            // of an error or crash
+  std::string where;           // as in the cells file (docs/schemas.md)
+  std::string message;         // the framework's words, of the first rank in `where`
   std::optional<Place> first;  // the first failing or deviating place
   // Only where no rank raised an error:
   std::optional<double> loss;

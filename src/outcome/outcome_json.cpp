@@ -14,7 +14,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // JSON has no NaN or infinity: they are written as strings.
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(fmt::format("{}", value)); }
+Json number(double value) {
+  return std::isfinite(value) ? Json(value) : Json(fmt::format("{}", value));
+}
 double to_number(const Json& value) {
   return value.is_string() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
 }
@@ -51,7 +53,8 @@ Json outcome_json(const std::string& scenario, const Cell& cell, const Outcome& 
 }
 
 std::string to_json_line(const std::string& scenario, const Cell& cell, const Outcome& outcome) {
-  return outcome_json(scenario, cell, outcome).dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
+  return outcome_json(scenario, cell, outcome)
+      .dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
 }
 
 Outcome parse_json_line(std::string_view text) {
@@ -79,7 +82,8 @@ Outcome parse_json_line(std::string_view text) {
       outcome.worst_parameter = line.at("worst_parameter");
     }
     if (line.contains("checksum"))
-      for (const auto& [key, sum] : line["checksum"].items()) outcome.checksums.emplace_back(key, to_number(sum));
+      for (const auto& [key, sum] : line["checksum"].items())
+        outcome.checksums.emplace_back(key, to_number(sum));
     if (line.contains("freed")) outcome.freed = line["freed"].get<int>();
     const Json& cost = line.at("cost");
     outcome.copied_bytes = cost.at("copied_bytes");
@@ -88,7 +92,8 @@ Outcome parse_json_line(std::string_view text) {
     outcome.collective_bytes = cost.at("collective_bytes");
     return outcome;
   } catch (const Json::exception& error) {
-    throw SetupError(fmt::format("not an outcome line: {}; got '{}'", error.what(), text.substr(0, 200)));
+    throw SetupError(
+        fmt::format("not an outcome line: {}; got '{}'", error.what(), text.substr(0, 200)));
   }
 }
 

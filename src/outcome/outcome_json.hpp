@@ -1,4 +1,5 @@
-// An outcome as one line of JSON (docs/schemas.md): what a scenario program prints and the driver reads.
+// An outcome as one line of JSON (docs/schemas.md): what a scenario program prints and the driver
+// reads.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -11,7 +12,8 @@
 namespace culprit {
 
 // The object of such a line, for a document that holds it.
-nlohmann::ordered_json outcome_json(const std::string& scenario, const Cell& cell, const Outcome& outcome);
+nlohmann::ordered_json outcome_json(const std::string& scenario, const Cell& cell,
+                                    const Outcome& outcome);
 
 // One line without a newline; text from outside is escaped.
 std::string to_json_line(const std::string& scenario, const Cell& cell, const Outcome& outcome);

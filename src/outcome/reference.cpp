@@ -10,7 +10,8 @@ namespace culprit {
 namespace {
 
 // What the ranks start from: the values as the cell's type holds them.
-std::vector<double> start_values(const Cell& cell, ValueKind value_kind, int block, int term, Shape shape) {
+std::vector<double> start_values(const Cell& cell, ValueKind value_kind, int block, int term,
+                                 Shape shape) {
   const std::vector<float> values = make_values(value_kind, block, term, shape);
   std::vector<double> wide(values.size());
   std::transform(values.begin(), values.end(), wide.begin(),
@@ -24,7 +25,8 @@ void add_to(std::vector<double>& sum, const std::vector<double>& part, double fa
 
 }  // namespace
 
-ReferenceOps::ReferenceOps(const Cell& cell, const std::vector<ParameterSpec>& parameters) : cell_(cell) {
+ReferenceOps::ReferenceOps(const Cell& cell, const std::vector<ParameterSpec>& parameters)
+    : cell_(cell) {
   for (const auto& spec : parameters) {
     auto node = std::make_shared<ReferenceNode>();
     node->shape = spec.shape;
@@ -35,7 +37,8 @@ ReferenceOps::ReferenceOps(const Cell& cell, const std::vector<ParameterSpec>& p
   }
 }
 
-ReferenceValue ReferenceOps::record(Shape shape, std::vector<double> value, std::vector<ReferenceValue> inputs,
+ReferenceValue ReferenceOps::record(Shape shape, std::vector<double> value,
+                                    std::vector<ReferenceValue> inputs,
                                     std::function<void(const ReferenceNode&)> pull) {
   auto node = std::make_shared<ReferenceNode>();
   node->shape = shape;
@@ -57,8 +60,10 @@ ReferenceValue ReferenceOps::matmul(const ReferenceValue& x, const ReferenceValu
   add_matmul_f64(x->value, false, w->value, false, y, shape.rows, shape.cols, x->shape.cols);
   return record(shape, std::move(y), {x, w}, [](const ReferenceNode& node) {
     const auto &a = node.inputs[0], &b = node.inputs[1];
-    add_matmul_f64(node.grad, false, b->value, true, a->grad, a->shape.rows, a->shape.cols, b->shape.cols);
-    add_matmul_f64(a->value, true, node.grad, false, b->grad, b->shape.rows, b->shape.cols, a->shape.rows);
+    add_matmul_f64(node.grad, false, b->value, true, a->grad, a->shape.rows, a->shape.cols,
+                   b->shape.cols);
+    add_matmul_f64(a->value, true, node.grad, false, b->grad, b->shape.rows, b->shape.cols,
+                   a->shape.rows);
   });
 }
 
@@ -84,8 +89,8 @@ void ReferenceOps::sweep(const ReferenceValue& root, std::vector<double> grad) {
   for (auto node = tape_.rbegin(); node != tape_.rend(); ++node) {
     (*node)->pull(**node);
     for (const auto& input : (*node)->inputs)
-      if (!input->parameter.empty() &&
-          std::find(backward_order_.begin(), backward_order_.end(), input->parameter) == backward_order_.end())
+      if (!input->parameter.empty() && std::find(backward_order_.begin(), backward_order_.end(),
+                                                 input->parameter) == backward_order_.end())
         backward_order_.push_back(input->parameter);
   }
   tape_.clear();
@@ -107,24 +112,28 @@ Reference make_reference(const Model& model, const Cell& cell, bool keep_all) {
     for (double& d : off) d *= 2.0 / count;
     ops.sweep(y, std::move(off));
     if (keep_all || m == cell.acc - 1)
-      for (const auto& spec : parameters) reference.grads[spec.name].push_back(ops.parameter(spec.name)->grad);
+      for (const auto& spec : parameters)
+        reference.grads[spec.name].push_back(ops.parameter(spec.name)->grad);
   }
   reference.backward_order = ops.backward_order();
   return reference;
 }
 
 // Everything that may change a reference's numbers.
-using ShapeKey = std::tuple<int, int, int, int, int, Tail, bool, bool, DType, std::map<std::string, std::string>>;
+using ShapeKey = std::tuple<int, int, int, int, int, Tail, bool, bool, DType,
+                            std::map<std::string, std::string>>;
 
 struct ReferenceCache::Impl {
   std::mutex mutex;
   std::map<ShapeKey, std::shared_ptr<const Reference>> made;
 };
-std::shared_ptr<ReferenceCache::Impl> ReferenceCache::make_impl() { return std::make_shared<Impl>(); }
+std::shared_ptr<ReferenceCache::Impl> ReferenceCache::make_impl() {
+  return std::make_shared<Impl>();
+}
 
 std::shared_ptr<const Reference> ReferenceCache::get(const Cell& cell) {
-  const ShapeKey key{cell.acc,     cell.blocks, cell.hidden,   cell.tokens, cell.fan_out,
-                     cell.tail,    cell.residual, cell.embed, cell.dtype,  cell.extra};
+  const ShapeKey key{cell.acc,  cell.blocks,   cell.hidden, cell.tokens, cell.fan_out,
+                     cell.tail, cell.residual, cell.embed,  cell.dtype,  cell.extra};
   const std::lock_guard lock(impl_->mutex);
   auto& entry = impl_->made[key];
   if (!entry) entry = std::make_shared<Reference>(make_reference(model_, cell, /*keep_all=*/false));

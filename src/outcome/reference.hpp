@@ -1,5 +1,5 @@
-// The reference: the same model on one rank, float64, no toggles. An independent code path: values are
-// immutable, there are no handles, versions, collectives or in-place writes to get wrong.
+// The reference: the same model on one rank, float64, no toggles. An independent code path: values
+// are immutable, there are no handles, versions, collectives or in-place writes to get wrong.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ struct ReferenceNode {
   std::function<void(const ReferenceNode&)> pull;
 };
 
-// The operators of EngineOps, on one rank: a parallel linear is a plain product with the whole weight,
-// identity, gather and recompute change nothing.
+// The operators of EngineOps, on one rank: a parallel linear is a plain product with the whole
+// weight, identity, gather and recompute change nothing.
 class ReferenceOps {
  public:
   using Value = ReferenceValue;
@@ -54,8 +54,8 @@ class ReferenceOps {
     return block(x);
   }
 
-  // Reverse sweep from `root` with the given gradient; parameter gradients add up over sweeps. Forgets
-  // all other values made since the last sweep.
+  // Reverse sweep from `root` with the given gradient; parameter gradients add up over sweeps.
+  // Forgets all other values made since the last sweep.
   void sweep(const ReferenceValue& root, std::vector<double> grad);
   // Trainable or not, in the order in which the sweep first reached them.
   const std::vector<std::string>& backward_order() const { return backward_order_; }
@@ -72,13 +72,14 @@ class ReferenceOps {
 
 struct Reference {
   double loss = 0.0;
-  // By parameter name, whole: the gradient accumulated after each micro-batch; back() is the step's.
+  // By parameter name, whole: the gradient accumulated after each micro-batch; back() is the
+  // step's.
   std::map<std::string, std::vector<std::vector<double>>> grads;
   std::vector<std::string> backward_order;
 };
 
-// Runs the model of the cell's shape; ignores every toggle that must not change numbers. `keep_all`: keep
-// the gradients after each micro-batch, not only the last.
+// Runs the model of the cell's shape; ignores every toggle that must not change numbers.
+// `keep_all`: keep the gradients after each micro-batch, not only the last.
 Reference make_reference(const Model& model, const Cell& cell, bool keep_all);
 
 // References of the same model by shape, so that a file of cells makes each once. Thread-safe.

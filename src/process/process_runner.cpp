@@ -71,9 +71,9 @@ class Runner {
   void start_next() {
     const std::size_t index = next_++;
     if (options_.on_start) options_.on_start(index);
-    children_.push_back(std::make_unique<Child>(
-        index, requests_[index], environment_for(requests_[index]), null_fds_.back().get(),
-        static_cast<bool>(options_.on_line)));
+    children_.push_back(
+        std::make_unique<Child>(index, requests_[index], environment_for(requests_[index]),
+                                null_fds_.back().get(), static_cast<bool>(options_.on_line)));
     if (!children_.back()->is_running()) finish(children_.size() - 1);
   }
 

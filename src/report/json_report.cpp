@@ -22,7 +22,8 @@ Json settings_json(const Settings& settings) {
 
 Json trial_json(const RunRecord& record, const FixTrial& trial) {
   Json object{{"effect", effect_name(trial.effect)}};
-  if (trial.effect != FixEffect::kNotApplicable) object["result"] = outcome_json(record.scenario->name, trial.cell, trial.outcome);
+  if (trial.effect != FixEffect::kNotApplicable)
+    object["result"] = outcome_json(record.scenario->name, trial.cell, trial.outcome);
   return object;
 }
 
@@ -66,15 +67,20 @@ std::string json_report(const RunRecord& record) {
   for (const JobResult& job : record.jobs) {
     Json cells = Json::array();
     for (std::size_t i = 0; i < job.matrix.choices.size(); ++i)
-      cells.push_back({{"switches", settings_json(settings_of(job.matrix, job.matrix.choices[i]))},
-                       {"label", label_of(job.matrix, job.matrix.choices[i])},
-                       {"result", outcome_json(record.scenario->name, cell_of(job.matrix, job.matrix.choices[i]), job.outcomes[i])}});
+      cells.push_back(
+          {{"switches", settings_json(settings_of(job.matrix, job.matrix.choices[i]))},
+           {"label", label_of(job.matrix, job.matrix.choices[i])},
+           {"result", outcome_json(record.scenario->name,
+                                   cell_of(job.matrix, job.matrix.choices[i]), job.outcomes[i])}});
     for (const MinimalFinding& finding : job.minimal) {
       Json entry = finding_json(record, job, finding);
       if (!job.title.empty()) entry["job"] = job.title;
       minimal.push_back(std::move(entry));
     }
-    jobs.push_back({{"title", job.title}, {"judged", job.judged}, {"differences", job.differences}, {"cells", cells}});
+    jobs.push_back({{"title", job.title},
+                    {"judged", job.judged},
+                    {"differences", job.differences},
+                    {"cells", cells}});
   }
   report["minimal_combinations"] = minimal;
   report["jobs"] = jobs;
@@ -98,21 +104,27 @@ std::string junit_report(const RunRecord& record) {
     const std::string suite = record.scenario->name + (job.title.empty() ? "" : "." + job.title);
     for (std::size_t i = 0; i < job.matrix.choices.size(); ++i) {
       const Outcome& outcome = job.outcomes[i];
-      body += fmt::format("    <testcase classname=\"{}\" name=\"{}\"><system-out>{}</system-out></testcase>\n",
-                          xml_text(suite), xml_text(label_of(job.matrix, job.matrix.choices[i])),
-                          xml_text(outcome_in_words(outcome) + (outcome.message.empty() ? "" : ": " + outcome.message)));
+      body += fmt::format(
+          "    <testcase classname=\"{}\" name=\"{}\"><system-out>{}</system-out></testcase>\n",
+          xml_text(suite), xml_text(label_of(job.matrix, job.matrix.choices[i])),
+          xml_text(outcome_in_words(outcome) +
+                   (outcome.message.empty() ? "" : ": " + outcome.message)));
       ++tests;
     }
     std::string problem;
     for (const std::string& difference : job.differences) problem += xml_text(difference) + "\n";
-    body += fmt::format("    <testcase classname=\"{}\" name=\"came out as declared\">{}</testcase>\n", xml_text(suite),
-                        problem.empty() ? "" : "<failure message=\"not as declared\">" + problem + "</failure>");
+    body += fmt::format(
+        "    <testcase classname=\"{}\" name=\"came out as declared\">{}</testcase>\n",
+        xml_text(suite),
+        problem.empty() ? "" : "<failure message=\"not as declared\">" + problem + "</failure>");
     ++tests;
     failures += problem.empty() ? 0 : 1;
   }
   return fmt::format(
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites tests=\"{0}\" failures=\"{1}\">\n  <testsuite "
-      "name=\"{2}\" tests=\"{0}\" failures=\"{1}\" errors=\"0\" skipped=\"0\">\n{3}  </testsuite>\n</testsuites>\n",
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites tests=\"{0}\" failures=\"{1}\">\n  "
+      "<testsuite "
+      "name=\"{2}\" tests=\"{0}\" failures=\"{1}\" errors=\"0\" skipped=\"0\">\n{3}  "
+      "</testsuite>\n</testsuites>\n",
       tests, failures, xml_text(record.scenario->name), body);
 }
 

@@ -10,8 +10,8 @@
 
 namespace culprit {
 
-// What was read from a launch script; empty when the run was not made from one. All text is the script
-// author's, raw: writers escape it for their format.
+// What was read from a launch script; empty when the run was not made from one. All text is the
+// script author's, raw: writers escape it for their format.
 struct LaunchNotes {
   std::string file;
   std::string dialect;
@@ -28,9 +28,10 @@ struct RunRecord {
   std::vector<JobResult> jobs;
   std::size_t num_trials = 0;
   double wall_seconds = 0.0;
-  std::string ran_on = "CPU threads";      // in words
+  std::string ran_on = "CPU threads";  // in words
   bool many_cells_a_process = false;
-  std::vector<std::string> runtime_flags;  // where its cells ran, for that command; empty for the default
+  std::vector<std::string>
+      runtime_flags;       // where its cells ran, for that command; empty for the default
   std::string bin_folder;  // of the scenario programs, for the command that repeats a cell
 
   bool as_declared() const {
@@ -40,7 +41,8 @@ struct RunRecord {
   }
 };
 
-// Compiler and libraries, CPU, what the cells ran on, commit of this project. Never user or host names.
+// Compiler and libraries, CPU, what the cells ran on, commit of this project. Never user or host
+// names.
 std::vector<std::pair<std::string, std::string>> describe_environment(const std::string& runtime);
 
 }  // namespace culprit

@@ -12,7 +12,8 @@ const FixTrial* clearing_trial(const JobResult& job, std::size_t fix, const FixT
   // "view" is the zero-cost fix: a new handle on the same memory.
   const auto& fixes = candidate_fixes();
   const auto view = static_cast<std::size_t>(
-      std::find_if(fixes.begin(), fixes.end(), [](const Fix& f) { return f.name == "view"; }) - fixes.begin());
+      std::find_if(fixes.begin(), fixes.end(), [](const Fix& f) { return f.name == "view"; }) -
+      fixes.begin());
   for (const MinimalFinding& finding : job.minimal) {
     const FixTrial& trial = finding.fixes[0][fix];
     const FixTrial& zero = finding.fixes[0][view];
@@ -60,7 +61,8 @@ std::string outcome_in_words(const Outcome& outcome) {
     default:
       break;
   }
-  std::string text = outcome.kind.empty() ? std::string(row_of(outcome.outcome).name) : outcome.kind;
+  std::string text =
+      outcome.kind.empty() ? std::string(row_of(outcome.outcome).name) : outcome.kind;
   if (first && first->phase != "start" && first->phase != "finish")
     text += fmt::format(" in the {} of micro-batch {}", first->phase, first->micro_batch);
   return text;
@@ -71,10 +73,11 @@ std::string place_in_words(const JobResult& job, const Outcome& outcome) {
   const Place& first = *outcome.first;
   const auto num_ranks = 1 + std::count(first.ranks.begin(), first.ranks.end(), ',');
   std::string ranks = "rank " + first.ranks;
-  if (num_ranks == job.matrix.base.tp && num_ranks > 1) ranks = num_ranks == 2 ? "both ranks" : "all ranks";
+  if (num_ranks == job.matrix.base.tp && num_ranks > 1)
+    ranks = num_ranks == 2 ? "both ranks" : "all ranks";
   if (!first.tensor.empty())
-    return fmt::format("stage {}, {}, {} of micro-batch {}, first seen in {}", first.stage, ranks, first.phase,
-                       first.micro_batch, first.tensor);
+    return fmt::format("stage {}, {}, {} of micro-batch {}, first seen in {}", first.stage, ranks,
+                       first.phase, first.micro_batch, first.tensor);
   return fmt::format("stage {}, {}", first.stage, ranks);
 }
 
@@ -87,13 +90,16 @@ std::string not_needed_in_words(const JobResult& job) {
   std::vector<std::string> parts;
   bool singles_pass = true;
   for (std::size_t i = 0; i < job.matrix.choices.size(); ++i)
-    if (num_on(job.matrix.choices[i]) == 1) singles_pass &= job.outcomes[i].outcome == OutcomeClass::kPass;
-  const bool one_suffices = std::all_of(job.minimal.begin(), job.minimal.end(), [](const MinimalFinding& finding) {
-    return finding.one_micro_batch.outcome != OutcomeClass::kPass;
-  });
+    if (num_on(job.matrix.choices[i]) == 1)
+      singles_pass &= job.outcomes[i].outcome == OutcomeClass::kPass;
+  const bool one_suffices =
+      std::all_of(job.minimal.begin(), job.minimal.end(), [](const MinimalFinding& finding) {
+        return finding.one_micro_batch.outcome != OutcomeClass::kPass;
+      });
   std::string text = singles_pass ? "each switch alone passes; " : "";
   text += "not needed: any further switch";
-  if (one_suffices && job.matrix.base.acc > 1) text += fmt::format(", {} micro-batches (1 suffices)", job.matrix.base.acc);
+  if (one_suffices && job.matrix.base.acc > 1)
+    text += fmt::format(", {} micro-batches (1 suffices)", job.matrix.base.acc);
   return text + ", a GPU";
 }
 
@@ -101,8 +107,9 @@ std::string fix_in_words(const MinimalFinding& finding, std::size_t fix) {
   const auto words = [](const FixTrial& trial) {
     std::string text{effect_name(trial.effect)};
     if (trial.effect == FixEffect::kFailsDifferently || trial.effect == FixEffect::kTurnsSilent)
-      text += fmt::format(": {}", trial.outcome.kind.empty() ? std::string(row_of(trial.outcome.outcome).name)
-                                                             : trial.outcome.kind);
+      text += fmt::format(": {}", trial.outcome.kind.empty()
+                                      ? std::string(row_of(trial.outcome.outcome).name)
+                                      : trial.outcome.kind);
     if (trial.effect == FixEffect::kStillWrong)
       text += trial.outcome.outcome == OutcomeClass::kMissingGrad
                   ? " (missing)"
@@ -114,7 +121,8 @@ std::string fix_in_words(const MinimalFinding& finding, std::size_t fix) {
   if (one.effect == FixEffect::kNotApplicable) return "not applicable";
   std::string text = words(one);
   if (two.effect != one.effect || words(two) != words(one)) {
-    const bool both_wrong = one.effect == FixEffect::kStillWrong && two.effect == FixEffect::kStillWrong;
+    const bool both_wrong =
+        one.effect == FixEffect::kStillWrong && two.effect == FixEffect::kStillWrong;
     if (!both_wrong) text += fmt::format("; 2 linears: {}", words(two));
   }
   return text;
@@ -146,8 +154,9 @@ std::string fix_cost(const JobResult& job, std::size_t fix) {
   const auto copied = trial->outcome.copied_bytes - baseline->outcome.copied_bytes;
   const auto held = trial->outcome.peak_bytes - baseline->outcome.peak_bytes;
   const auto collectives = trial->outcome.collectives - baseline->outcome.collectives;
-  std::string text = copied == 0 ? "0 bytes"
-                                 : fmt::format("{:+} bytes copied a linear", copied / linears_run(trial->cell));
+  std::string text =
+      copied == 0 ? "0 bytes"
+                  : fmt::format("{:+} bytes copied a linear", copied / linears_run(trial->cell));
   if (held != 0) text += fmt::format(", {:+} held at peak", held);
   if (collectives != 0) text += fmt::format(", {:+} collectives", collectives);
   return text;
@@ -156,8 +165,9 @@ std::string fix_cost(const JobResult& job, std::size_t fix) {
 std::string shell_line(const std::vector<std::string>& words) {
   std::string line;
   for (const std::string& word : words) {
-    const bool plain = !word.empty() && word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                                               "0123456789_-+=./,:@%") == std::string::npos;
+    const bool plain = !word.empty() && word.find_first_not_of(
+                                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                            "0123456789_-+=./,:@%") == std::string::npos;
     if (!line.empty()) line += ' ';
     if (plain) {
       line += word;
@@ -171,8 +181,10 @@ std::string shell_line(const std::vector<std::string>& words) {
 }
 
 std::string repeat_command(const RunRecord& record, const Cell& cell) {
-  std::vector<std::string> words{(std::filesystem::path(record.bin_folder) / record.scenario->name).string()};
-  for (const auto& flags : {record.runtime_flags, program_flags(cell)}) words.insert(words.end(), flags.begin(), flags.end());
+  std::vector<std::string> words{
+      (std::filesystem::path(record.bin_folder) / record.scenario->name).string()};
+  for (const auto& flags : {record.runtime_flags, program_flags(cell)})
+    words.insert(words.end(), flags.begin(), flags.end());
   return shell_line(words);
 }
 

@@ -23,7 +23,8 @@ std::string verdict_word(const Outcome& outcome);
 std::string fix_in_words(const MinimalFinding& finding, std::size_t fix);
 // "clears all", "clears some", "no effect", ...
 std::string fix_summary(const JobResult& job, std::size_t fix);
-// What the fix costs beside a new handle (view), as counted during the trials; "-" where it clears nothing.
+// What the fix costs beside a new handle (view), as counted during the trials; "-" where it clears
+// nothing.
 std::string fix_cost(const JobResult& job, std::size_t fix);
 // A name for the column of a minimal combination: its label.
 std::string minimal_label(const JobResult& job, const MinimalFinding& finding);

@@ -8,10 +8,12 @@
 
 namespace culprit {
 
-// The run's folder. Cells are appended to cells.jsonl as they finish, so a killed run keeps what it has.
+// The run's folder. Cells are appended to cells.jsonl as they finish, so a killed run keeps what it
+// has.
 class RunFolder {
  public:
-  // Makes the folder with its parents. Errors: UsageError when it exists; SetupError when it can't be made.
+  // Makes the folder with its parents. Errors: UsageError when it exists; SetupError when it can't
+  // be made.
   explicit RunFolder(const std::filesystem::path& path);
   ~RunFolder();
   RunFolder(const RunFolder&) = delete;

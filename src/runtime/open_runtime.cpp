@@ -32,9 +32,12 @@ std::optional<int> cuda_index(const std::string& device) {
 
 // `flag` is the one that asks for it, for messages.
 std::unique_ptr<Device> open_device(const std::string& flag, const DeviceLibrary& part, int index) {
-  const std::filesystem::path library = std::filesystem::read_symlink("/proc/self/exe").parent_path() / part.file;
-  void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);  // never closed: its code is used to the end
-  if (!handle) throw UnavailableError(fmt::format("{}: can't load what it needs: {}", flag, dlerror()));
+  const std::filesystem::path library =
+      std::filesystem::read_symlink("/proc/self/exe").parent_path() / part.file;
+  void* handle =
+      dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);  // never closed: its code is used to the end
+  if (!handle)
+    throw UnavailableError(fmt::format("{}: can't load what it needs: {}", flag, dlerror()));
   const auto open = reinterpret_cast<OpenDevice>(dlsym(handle, part.function));
   if (!open) throw SetupError(fmt::format("{}: {} is of another version", flag, library.string()));
   std::exception_ptr error;
@@ -43,9 +46,12 @@ std::unique_ptr<Device> open_device(const std::string& flag, const DeviceLibrary
   return device;
 }
 
-void require_built(bool is_built, const std::string& flag, const char* why_not, const char* what, const char* instead) {
+void require_built(bool is_built, const std::string& flag, const char* why_not, const char* what,
+                   const char* instead) {
   if (is_built) return;
-  throw UnavailableError(fmt::format("{}: this build has none ({}); install {} and build again, or use {}", flag, why_not, what, instead));
+  throw UnavailableError(
+      fmt::format("{}: this build has none ({}); install {} and build again, or use {}", flag,
+                  why_not, what, instead));
 }
 
 }  // namespace
@@ -63,11 +69,13 @@ std::unique_ptr<Runtime> open_runtime(const RuntimeChoice& choice) {
     throw UsageError(fmt::format("--comm: got '{}', expected local or nccl", choice.comm));
   if (choice.comm == "nccl") {
     if (!index) throw UsageError("--comm nccl: NCCL moves GPU memory only; add --device cuda");
-    require_built(kBuiltWithNccl, "--comm nccl", kWhyNoNccl, "the CUDA toolkit and NCCL", "--comm local");
+    require_built(kBuiltWithNccl, "--comm nccl", kWhyNoNccl, "the CUDA toolkit and NCCL",
+                  "--comm local");
     return make_local_runtime(open_device("--comm nccl", kNcclLibrary, *index));
   }
   if (!index) return make_local_runtime(make_cpu_device());
-  require_built(kBuiltWithCuda, "--device cuda", kWhyNoCuda, "the CUDA toolkit (nvcc, cuBLAS)", "--device cpu");
+  require_built(kBuiltWithCuda, "--device cuda", kWhyNoCuda, "the CUDA toolkit (nvcc, cuBLAS)",
+                "--device cpu");
   return make_local_runtime(open_device("--device cuda", kCudaLibrary, *index));
 }
 

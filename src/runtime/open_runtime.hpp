@@ -19,7 +19,8 @@ struct RuntimeChoice {
   std::vector<std::string> flags() const;
 };
 
-// Errors: UsageError for words that are not known; UnavailableError when this build or machine lacks what is asked for.
+// Errors: UsageError for words that are not known; UnavailableError when this build or machine
+// lacks what is asked for.
 std::unique_ptr<Runtime> open_runtime(const RuntimeChoice& choice);
 
 }  // namespace culprit

@@ -56,8 +56,8 @@ class CpuExchange final : public Exchange {
  public:
   explicit CpuExchange(std::size_t num_members) : members_(num_members) {}
 
-  void give(std::size_t member, Backend&, ExchangeKind kind, const std::byte* mine, std::byte* result,
-            std::int64_t num_elements) override {
+  void give(std::size_t member, Backend&, ExchangeKind kind, const std::byte* mine,
+            std::byte* result, std::int64_t num_elements) override {
     members_[member] = {.kind = kind,
                         .part = {elements<Type>(mine), elements<Type>(mine) + num_elements},
                         .result = elements<Type>(result)};
@@ -107,8 +107,8 @@ class CpuBackend final : public Backend {
     counters_.live_bytes -= num_bytes(num_elements);
   }
 
-  void matmul(const std::byte* a, bool transpose_a, const std::byte* b, bool transpose_b, std::byte* c,
-              std::int64_t m, std::int64_t n, std::int64_t k) override {
+  void matmul(const std::byte* a, bool transpose_a, const std::byte* b, bool transpose_b,
+              std::byte* c, std::int64_t m, std::int64_t n, std::int64_t k) override {
     const auto op = [](bool transpose) { return transpose ? CblasTrans : CblasNoTrans; };
     const auto dim = [](std::int64_t size) { return static_cast<blasint>(size); };
     const float* wide_a = widened(a, m * k, wide_a_);
@@ -120,18 +120,22 @@ class CpuBackend final : public Backend {
       wide_c_.resize(static_cast<std::size_t>(m * n));
       wide_c = wide_c_.data();
     }
-    cblas_sgemm(CblasRowMajor, op(transpose_a), op(transpose_b), dim(m), dim(n), dim(k), 1.0F, wide_a,
-                dim(transpose_a ? m : k), wide_b, dim(transpose_b ? k : n), 0.0F, wide_c, dim(n));
-    if constexpr (!std::is_same_v<Type, Float32>) std::transform(wide_c, wide_c + m * n, elements<Type>(c), Type::store);
+    cblas_sgemm(CblasRowMajor, op(transpose_a), op(transpose_b), dim(m), dim(n), dim(k), 1.0F,
+                wide_a, dim(transpose_a ? m : k), wide_b, dim(transpose_b ? k : n), 0.0F, wide_c,
+                dim(n));
+    if constexpr (!std::is_same_v<Type, Float32>)
+      std::transform(wide_c, wide_c + m * n, elements<Type>(c), Type::store);
   }
   void add(float alpha, const std::byte* a, float beta, const std::byte* b, std::byte* c,
            std::int64_t num_elements) override {
-    write(c, num_elements, [alpha, beta, x = elements<Type>(a), y = elements<Type>(b)](std::int64_t i) {
-      return alpha * Type::load(x[i]) + beta * Type::load(y[i]);
-    });
+    write(c, num_elements,
+          [alpha, beta, x = elements<Type>(a), y = elements<Type>(b)](std::int64_t i) {
+            return alpha * Type::load(x[i]) + beta * Type::load(y[i]);
+          });
   }
   void scale(float alpha, const std::byte* a, std::byte* c, std::int64_t num_elements) override {
-    write(c, num_elements, [alpha, x = elements<Type>(a)](std::int64_t i) { return alpha * Type::load(x[i]); });
+    write(c, num_elements,
+          [alpha, x = elements<Type>(a)](std::int64_t i) { return alpha * Type::load(x[i]); });
   }
   void multiply(float alpha, const std::byte* a, const std::byte* b, std::byte* c,
                 std::int64_t num_elements) override {
@@ -169,7 +173,8 @@ class CpuBackend final : public Backend {
     std::transform(host.begin(), host.end(), elements<Type>(device), Type::store);
   }
   void download(const std::byte* device, std::span<float> host) override {
-    std::transform(elements<Type>(device), elements<Type>(device) + host.size(), host.begin(), Type::load);
+    std::transform(elements<Type>(device), elements<Type>(device) + host.size(), host.begin(),
+                   Type::load);
   }
 
   std::unique_ptr<Parcel> pack(const std::byte* a, std::int64_t num_elements) override {
@@ -178,7 +183,8 @@ class CpuBackend final : public Backend {
     return parcel;
   }
   void unpack(Parcel& parcel, std::byte* c, std::int64_t num_elements) override {
-    std::copy_n(static_cast<CpuParcel<Type>&>(parcel).values.begin(), num_elements, elements<Type>(c));
+    std::copy_n(static_cast<CpuParcel<Type>&>(parcel).values.begin(), num_elements,
+                elements<Type>(c));
   }
   std::unique_ptr<Exchange> make_exchange(std::size_t num_members) override {
     return std::make_unique<CpuExchange<Type>>(num_members);
@@ -206,7 +212,9 @@ class CpuBackend final : public Backend {
 
 class CpuDevice final : public Device {
  public:
-  std::unique_ptr<Backend> make_backend(int, DType dtype) override { return make_cpu_backend(dtype); }
+  std::unique_ptr<Backend> make_backend(int, DType dtype) override {
+    return make_cpu_backend(dtype);
+  }
   void require_room_for(int) const override {}
   std::string description() const override { return "cpu"; }
 };

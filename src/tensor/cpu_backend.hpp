@@ -9,7 +9,8 @@
 
 namespace culprit {
 
-// float16 and bfloat16 are emulated: stored in two bytes, rounded at every store, worked out in float32.
+// float16 and bfloat16 are emulated: stored in two bytes, rounded at every store, worked out in
+// float32.
 std::unique_ptr<Backend> make_cpu_backend(DType dtype);
 std::unique_ptr<Device> make_cpu_device();
 

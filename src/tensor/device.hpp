@@ -12,7 +12,8 @@ namespace culprit {
 class Device {
  public:
   virtual ~Device() = default;
-  // For the calling thread, which is that rank's. Errors: UnavailableError when the device has no room for it.
+  // For the calling thread, which is that rank's. Errors: UnavailableError when the device has no
+  // room for it.
   virtual std::unique_ptr<Backend> make_backend(int world_rank, DType dtype) = 0;
   // Errors: UnavailableError when so many ranks can't run on it.
   virtual void require_room_for(int num_ranks) const = 0;

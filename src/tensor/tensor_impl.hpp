@@ -1,5 +1,6 @@
-// Storage and impl: the lower two of the three layers of a tensor (semantics: docs/semantics.md, rule 1).
-// Several impls may share a storage (view); several tensor objects may share an impl (detach).
+// Storage and impl: the lower two of the three layers of a tensor (semantics: docs/semantics.md,
+// rule 1). Several impls may share a storage (view); several tensor objects may share an impl
+// (detach).
 #pragma once
 
 #include <cstddef>

@@ -8,9 +8,8 @@ class CommunicatorContractTest : public RuntimeTest {
  protected:
   // Runs body(comm) on every rank of one group of `size`; all must finish.
   void run(int size, const std::function<void(HostCommunicator&)>& body) {
-    const auto ends = run_ranks(GetParam(), size, [&](TestRank& mine) {
-      body(*mine.group(0, all_ranks(size)));
-    });
+    const auto ends =
+        run_ranks(GetParam(), size, [&](TestRank& mine) { body(*mine.group(0, all_ranks(size))); });
     for (const RankEnd& end : ends) EXPECT_EQ(end.kind, "") << end.message;
   }
 };
@@ -21,15 +20,17 @@ TEST_P(CommunicatorContractTest, AllReduceGivesTheExactSumOnEveryRank) {
       EXPECT_EQ(comm.size(), size);
       Floats buffer{static_cast<float>(comm.rank() + 1), 10.0F, -static_cast<float>(comm.rank())};
       comm.all_reduce(buffer, "sum");
-      EXPECT_EQ(buffer, (Floats{static_cast<float>(size * (size + 1) / 2), 10.0F * static_cast<float>(size),
-                                -static_cast<float>(size * (size - 1) / 2)}));
+      EXPECT_EQ(buffer,
+                (Floats{static_cast<float>(size * (size + 1) / 2), 10.0F * static_cast<float>(size),
+                        -static_cast<float>(size * (size - 1) / 2)}));
     });
 }
 
 TEST_P(CommunicatorContractTest, AllReduceGivesTheSameBitsToAll) {
   run(4, [](HostCommunicator& comm) {
     Floats buffer, all(400);
-    for (int i = 0; i < 100; ++i) buffer.push_back(1.0F / static_cast<float>(1 + i + 7 * comm.rank()));
+    for (int i = 0; i < 100; ++i)
+      buffer.push_back(1.0F / static_cast<float>(1 + i + 7 * comm.rank()));
     comm.all_reduce(buffer, "sum");
     comm.all_gather(buffer, all, "gather");
     for (int i = 0; i < 400; ++i) EXPECT_EQ(all[i], buffer[i % 100]) << i;
@@ -38,7 +39,8 @@ TEST_P(CommunicatorContractTest, AllReduceGivesTheSameBitsToAll) {
 
 TEST_P(CommunicatorContractTest, AllReduceAddsInRankOrderToTheBit) {
   if (!GetParam().sums_in_rank_order) GTEST_SKIP() << "this communicator has an order of its own";
-  // (large + small) - large is 0 in float32 and large - large + small is small: any other order gives another sum.
+  // (large + small) - large is 0 in float32 and large - large + small is small: any other order
+  // gives another sum.
   const DType dtype = GetParam().dtype;
   const float large = rounded(dtype, dtype == DType::kFloat16 ? 6e4F : 1e8F);
   const float small = rounded(dtype, dtype == DType::kFloat16 ? 6e-8F : 1.0F);
@@ -55,8 +57,10 @@ TEST_P(CommunicatorContractTest, AllReduceAddsInRankOrderToTheBit) {
 }
 
 TEST_P(CommunicatorContractTest, AllReduceRoundsOnceWhateverTheNumberOfRanks) {
-  if (!GetParam().sums_in_rank_order) GTEST_SKIP() << "this communicator rounds between its additions";
-  // In a two-byte type 1 + u/2 is 1 again: rounded at each of the additions the small parts would vanish.
+  if (!GetParam().sums_in_rank_order)
+    GTEST_SKIP() << "this communicator rounds between its additions";
+  // In a two-byte type 1 + u/2 is 1 again: rounded at each of the additions the small parts would
+  // vanish.
   const auto half_step = static_cast<float>(unit_roundoff(GetParam().dtype));
   run(5, [half_step](HostCommunicator& comm) {
     Floats buffer{comm.rank() == 0 ? 1.0F : half_step};
@@ -76,7 +80,8 @@ TEST_P(CommunicatorContractTest, LongBuffersArriveWhole) {
     int wrong = 0;
     for (int i = 0; i < kLong; ++i) {
       wrong += buffer[i] != static_cast<float>(3 * (i % 29) + 3);
-      for (int rank = 0; rank < 3; ++rank) wrong += all[rank * kLong + i] != static_cast<float>(i % 29 + rank);
+      for (int rank = 0; rank < 3; ++rank)
+        wrong += all[rank * kLong + i] != static_cast<float>(i % 29 + rank);
     }
     EXPECT_EQ(wrong, 0);
   });
@@ -202,8 +207,10 @@ TEST_P(CommunicatorContractTest, GroupsOfTheSameMembersDoNotMix) {
     const auto right = mine.group(1, {0, 1});
     Floats a{1.0F}, b{100.0F};
     // Started in opposite orders: each group counts its own calls.
-    const auto first = mine.rank == 0 ? left->start_all_reduce(a, "a") : right->start_all_reduce(b, "b");
-    const auto second = mine.rank == 0 ? right->start_all_reduce(b, "b") : left->start_all_reduce(a, "a");
+    const auto first =
+        mine.rank == 0 ? left->start_all_reduce(a, "a") : right->start_all_reduce(b, "b");
+    const auto second =
+        mine.rank == 0 ? right->start_all_reduce(b, "b") : left->start_all_reduce(a, "a");
     first->wait();
     second->wait();
     EXPECT_EQ(a[0], 2.0F);
@@ -215,7 +222,8 @@ TEST_P(CommunicatorContractTest, GroupsOfTheSameMembersDoNotMix) {
 TEST_P(CommunicatorContractTest, SubgroupRanksFollowTheOrderOfItsMembers) {
   const auto ends = run_ranks(GetParam(), 4, [](TestRank& mine) {
     const int rank = mine.rank;
-    const std::vector<int> members = rank % 2 == 0 ? std::vector<int>{2, 0} : std::vector<int>{3, 1};
+    const std::vector<int> members =
+        rank % 2 == 0 ? std::vector<int>{2, 0} : std::vector<int>{3, 1};
     const auto comm = mine.group(rank % 2, members);
     EXPECT_EQ(comm->rank(), rank < 2 ? 1 : 0);
     const Floats part{static_cast<float>(rank)};
@@ -266,7 +274,8 @@ TEST_P(CommunicatorContractTest, ManyRoundsOfEverythingStayExact) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Runtimes, CommunicatorContractTest, ::testing::ValuesIn(runtimes_under_test()),
+INSTANTIATE_TEST_SUITE_P(Runtimes, CommunicatorContractTest,
+                         ::testing::ValuesIn(runtimes_under_test()),
                          [](const auto& instance) { return instance.param.name; });
 
 }  // namespace

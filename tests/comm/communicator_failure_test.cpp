@@ -7,15 +7,16 @@ namespace {
 class CommunicatorFailureContractTest : public RuntimeTest {
  protected:
   std::vector<RankEnd> run(int size, const std::function<void(HostCommunicator&)>& body) {
-    return run_ranks(GetParam(), size, [&](TestRank& mine) {
-      body(*mine.group(0, all_ranks(size)));
-    });
+    return run_ranks(GetParam(), size,
+                     [&](TestRank& mine) { body(*mine.group(0, all_ranks(size))); });
   }
 };
 
 void leave() { throw SubjectError("OWN", "this rank's own error"); }
 
-bool says(const RankEnd& end, const std::string& text) { return end.message.find(text) != std::string::npos; }
+bool says(const RankEnd& end, const std::string& text) {
+  return end.message.find(text) != std::string::npos;
+}
 
 TEST_P(CommunicatorFailureContractTest, CountsThatDifferAreAMismatchOnEveryRank) {
   const auto ends = run(3, [](HostCommunicator& comm) {
@@ -24,7 +25,8 @@ TEST_P(CommunicatorFailureContractTest, CountsThatDifferAreAMismatchOnEveryRank)
   });
   for (const RankEnd& end : ends) {
     EXPECT_EQ(end.kind, kind::kCollectiveMismatch);
-    EXPECT_TRUE(says(end, "sum of gradients") && says(end, "rank 0 gave 4 elements, rank 2 gave 5")) << end.message;
+    EXPECT_TRUE(says(end, "sum of gradients") && says(end, "rank 0 gave 4 elements, rank 2 gave 5"))
+        << end.message;
   }
 }
 
@@ -128,7 +130,8 @@ TEST_P(CommunicatorFailureContractTest, CycleOfWaitsIsAHangThatNamesWhoWaitsWher
   for (const RankEnd& end : ends) {
     EXPECT_EQ(end.kind, "HANG");
     EXPECT_EQ(end.message,
-              "rank 0 waits in token 0 for rank 1; rank 1 waits in token 1 for rank 2; rank 2 waits in token 2 for "
+              "rank 0 waits in token 0 for rank 1; rank 1 waits in token 1 for rank 2; rank 2 "
+              "waits in token 2 for "
               "rank 0");
   }
 }
@@ -142,7 +145,8 @@ TEST_P(CommunicatorFailureContractTest, CollectivesOfTwoGroupsInOppositeOrdersAr
   });
   for (const RankEnd& end : ends) {
     EXPECT_EQ(end.kind, "HANG");
-    EXPECT_TRUE(says(end, "rank 0 waits in left for rank 1; rank 1 waits in right for rank 0")) << end.message;
+    EXPECT_TRUE(says(end, "rank 0 waits in left for rank 1; rank 1 waits in right for rank 0"))
+        << end.message;
   }
 }
 
@@ -163,7 +167,8 @@ TEST_P(CommunicatorFailureContractTest, EveryWayOfEndingStaysTheSameOverManyRuns
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Runtimes, CommunicatorFailureContractTest, ::testing::ValuesIn(runtimes_under_test()),
+INSTANTIATE_TEST_SUITE_P(Runtimes, CommunicatorFailureContractTest,
+                         ::testing::ValuesIn(runtimes_under_test()),
                          [](const auto& instance) { return instance.param.name; });
 
 }  // namespace

@@ -6,7 +6,8 @@
 namespace culprit::test {
 
 // Every type on one runtime, the name in front.
-inline std::vector<RuntimeUnderTest> in_every_type(const std::string& name, const std::function<Runtime&()>& runtime) {
+inline std::vector<RuntimeUnderTest> in_every_type(const std::string& name,
+                                                   const std::function<Runtime&()>& runtime) {
   return {{name + "Float32", DType::kFloat32, runtime},
           {name + "Float16", DType::kFloat16, runtime},
           {name + "BFloat16", DType::kBFloat16, runtime}};

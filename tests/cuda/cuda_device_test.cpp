@@ -33,7 +33,9 @@ TEST_F(CudaDeviceTest, TooMuchMemoryIsRefusedWithWhatWasAskedAndWhatIsFree) {
     backend->allocate(kTooMany);
     ADD_FAILURE() << "4 TiB were given";
   } catch (const UnavailableError& error) {
-    EXPECT_NE(std::string(error.what()).find("asked for 4194304.0 MiB, free are"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("asked for 4194304.0 MiB, free are"),
+              std::string::npos)
+        << error.what();
   }
   EXPECT_EQ(backend->counters().live_bytes, 0);
   const DeviceValues usable(*backend, {1.0F, 2.0F});  // a refusal breaks nothing
@@ -43,7 +45,8 @@ TEST_F(CudaDeviceTest, TooMuchMemoryIsRefusedWithWhatWasAskedAndWhatIsFree) {
 TEST_F(CudaDeviceTest, MemoryOfAllSizesIsHeldApart) {
   std::vector<std::unique_ptr<DeviceValues>> held;
   for (int i = 0; i < 200; ++i)
-    held.push_back(std::make_unique<DeviceValues>(*backend, Floats(static_cast<std::size_t>(1 + i * i * 7), static_cast<float>(i))));
+    held.push_back(std::make_unique<DeviceValues>(
+        *backend, Floats(static_cast<std::size_t>(1 + i * i * 7), static_cast<float>(i))));
   for (int i = 0; i < 200; ++i) {
     const Floats values = held[i]->to_host();
     EXPECT_EQ(values.front(), static_cast<float>(i));

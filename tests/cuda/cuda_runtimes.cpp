@@ -3,6 +3,8 @@
 
 namespace culprit::test {
 
-std::vector<RuntimeUnderTest> runtimes_under_test() { return in_every_type("CudaThreads", cuda_runtime); }
+std::vector<RuntimeUnderTest> runtimes_under_test() {
+  return in_every_type("CudaThreads", cuda_runtime);
+}
 
 }  // namespace culprit::test

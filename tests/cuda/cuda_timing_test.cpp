@@ -1,4 +1,5 @@
-// Faults of timing: a wait that is left out for real must show on a GPU and be caught; with it, nothing.
+// Faults of timing: a wait that is left out for real must show on a GPU and be caught; with it,
+// nothing.
 #include "base/error.hpp"
 #include "cuda/cuda_runtime.hpp"
 #include "gtest/gtest.h"
@@ -23,7 +24,8 @@ class CudaTimingTest : public ::testing::Test {
     cell.tokens = 256;
     std::map<std::string, int> counts;
     for (int i = 0; i < runs; ++i)
-      ++counts[std::string(row_of(run_once(scenario.model, cell, {.runtime = &cuda_runtime()}).outcome).name)];
+      ++counts[std::string(
+          row_of(run_once(scenario.model, cell, {.runtime = &cuda_runtime()}).outcome).name)];
     return counts;
   }
   const Scenario& scenario = scenario_named("overlap_unwaited_reduce");
@@ -36,7 +38,9 @@ TEST_F(CudaTimingTest, GradientReadBeforeItsAllReduceEndedIsCaught) {
   std::printf("wait left out: %d of 20 runs with a wrong gradient\n", counts["WRONG_GRAD"]);
 }
 
-TEST_F(CudaTimingTest, WithTheWaitEveryRunPasses) { EXPECT_EQ(outcomes(clean_cell(scenario), 20)["PASS"], 20); }
+TEST_F(CudaTimingTest, WithTheWaitEveryRunPasses) {
+  EXPECT_EQ(outcomes(clean_cell(scenario), 20)["PASS"], 20);
+}
 
 }  // namespace
 }  // namespace culprit::test

@@ -1,4 +1,5 @@
-// NCCL beyond the contracts: too few GPUs are refused in words, and jobs that two GPUs can run come out as on the CPU.
+// NCCL beyond the contracts: too few GPUs are refused in words, and jobs that two GPUs can run come
+// out as on the CPU.
 #include "base/error.hpp"
 #include "cuda/cuda_runtime.hpp"
 #include "gtest/gtest.h"
@@ -26,7 +27,8 @@ TEST_F(NcclTest, TooFewGpusAreRefusedWithWhatWasFoundAndWhatRunsInstead) {
   } catch (const UnavailableError& error) {
     const std::string text = error.what();
     EXPECT_EQ(text.substr(0, 28), "64 NCCL ranks need 64 GPUs, ") << text;
-    EXPECT_NE(text.find(" found; --comm local runs 64 ranks on one GPU"), std::string::npos) << text;
+    EXPECT_NE(text.find(" found; --comm local runs 64 ranks on one GPU"), std::string::npos)
+        << text;
   }
 }
 
@@ -39,11 +41,13 @@ TEST_F(NcclTest, JobsOfTwoRanksComeOutAsOnTheCpu) {
   const Scenario& scenario = scenario_named("skip_identity_leaf");
   for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16})
     for (const bool pipeline : {false, true})
-      for (const RecomputeKind recompute : {RecomputeKind::kNone, RecomputeKind::kReentrant, RecomputeKind::kNonReentrant})
+      for (const RecomputeKind recompute :
+           {RecomputeKind::kNone, RecomputeKind::kReentrant, RecomputeKind::kNonReentrant})
         for (const bool residual : {false, true})
-          for (const auto& [identity, path] : {std::pair{IdentityVariant::kCopy, ColumnPath::kIdentity},
-                                               {IdentityVariant::kSkip, ColumnPath::kIdentity},
-                                               {IdentityVariant::kCopy, ColumnPath::kOverlap}}) {
+          for (const auto& [identity, path] :
+               {std::pair{IdentityVariant::kCopy, ColumnPath::kIdentity},
+                {IdentityVariant::kSkip, ColumnPath::kIdentity},
+                {IdentityVariant::kCopy, ColumnPath::kOverlap}}) {
             Cell cell;
             cell.tp = pipeline ? 1 : 2;
             cell.pp = pipeline ? 2 : 1;
@@ -54,7 +58,8 @@ TEST_F(NcclTest, JobsOfTwoRanksComeOutAsOnTheCpu) {
               cell.identity = identity;
               cell.path = path;
             }
-            const Outcome cpu = run_once(scenario.model, cell), gpu = run_once(scenario.model, cell, {.runtime = &nccl_runtime()});
+            const Outcome cpu = run_once(scenario.model, cell),
+                          gpu = run_once(scenario.model, cell, {.runtime = &nccl_runtime()});
             std::string flags;
             for (const std::string& flag : to_flags(cell)) flags += flag + " ";
             EXPECT_EQ(fingerprint(cpu), fingerprint(gpu)) << flags;

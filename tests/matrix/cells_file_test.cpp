@@ -59,10 +59,13 @@ TEST(CellsFileTest, CarriageReturnsQuotesAndEmptyLinesAreRead) {
   EXPECT_EQ(file.cells[1].tp, 1);
 }
 
-TEST(CellsFileTest, LastLineMayLackItsNewline) { EXPECT_EQ(read("tp,pp\n2,1\n1,1").cells.size(), 2U); }
+TEST(CellsFileTest, LastLineMayLackItsNewline) {
+  EXPECT_EQ(read("tp,pp\n2,1\n1,1").cells.size(), 2U);
+}
 
 TEST(CellsFileTest, ResultColumnsInTheInputAreIgnored) {
-  const CellsFile file = read("outcome,tp,kind,where,loss,worst,checksum,freed\nnonsense,2,,,x,y,\"a, b\",z\n");
+  const CellsFile file =
+      read("outcome,tp,kind,where,loss,worst,checksum,freed\nnonsense,2,,,x,y,\"a, b\",z\n");
   EXPECT_EQ(file.columns, std::vector<std::string>{"tp"});
   EXPECT_EQ(file.rows.at(0), std::vector<std::string>{"2"});
 }
@@ -76,7 +79,8 @@ class CellsFileRefusalTest : public ::testing::TestWithParam<Refused> {};
 
 TEST_P(CellsFileRefusalTest, NamesTheLineAndTheReason) {
   const std::string message = refusal(GetParam().text);
-  for (const auto& part : GetParam().says) EXPECT_NE(message.find(part), std::string::npos) << message;
+  for (const auto& part : GetParam().says)
+    EXPECT_NE(message.find(part), std::string::npos) << message;
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -85,9 +89,13 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"NoHeader", "", {"line 1", "no header"}},
         Refused{"NoToggleColumn", "outcome\nPASS\n", {"line 1", "no toggle column"}},
         Refused{"UnknownColumn", "tp,skip_c\n2,1\n", {"line 1", "unknown column 'skip_c'"}},
-        Refused{"FlagThatIsNoColumn", "tp,loss_scale\n2,1\n", {"line 1", "unknown column 'loss_scale'"}},
+        Refused{"FlagThatIsNoColumn",
+                "tp,loss_scale\n2,1\n",
+                {"line 1", "unknown column 'loss_scale'"}},
         Refused{"RepeatedColumn", "tp,pp,tp\n2,1,2\n", {"line 1", "'tp' stands twice"}},
-        Refused{"UnknownWord", "tp,identity\n2,copy\n2,clone\n", {"line 3", "identity", "'clone'", "mark_not_inplace"}},
+        Refused{"UnknownWord",
+                "tp,identity\n2,copy\n2,clone\n",
+                {"line 3", "identity", "'clone'", "mark_not_inplace"}},
         Refused{"NotANumber", "tp\n2\n2\ntwo\n", {"line 4", "tp", "'two'", "from 1 to"}},
         Refused{"NumberWithATail", "tp\n2x\n", {"line 2", "'2x'"}},
         Refused{"NumberOutOfRange", "acc\n0\n", {"line 2", "acc", "'0'"}},
@@ -101,7 +109,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"PpDoesNotDivideBlocks", "pp,blocks\n2,3\n", {"line 2", "pp 2", "3 blocks"}},
         Refused{"SkipAtTp1", "tp,identity\n1,skip\n", {"line 2", "tp 1"}},
         Refused{"OverlapAtTp1", "tp,path\n1,overlap\n", {"line 2", "tp 1"}},
-        Refused{"ViewOnTheOverlapPath", "path,identity\noverlap,view\n", {"line 2", "overlap", "view"}},
+        Refused{
+            "ViewOnTheOverlapPath", "path,identity\noverlap,view\n", {"line 2", "overlap", "view"}},
         Refused{"ReleaseAtPp1", "pp,release\n1,1\n", {"line 2", "release"}}),
     [](const auto& instance) { return instance.param.name; });
 

@@ -20,7 +20,10 @@ class JudgeTest : public ::testing::Test {
 
   Outcome judged() const { return judge(cell, results, reference); }
   RankError error(RankError::Class error_class, const std::string& kind) const {
-    return {.error_class = error_class, .kind = kind, .message = "", .phase = {Phase::Pass::kBackward, 1},
+    return {.error_class = error_class,
+            .kind = kind,
+            .message = "",
+            .phase = {Phase::Pass::kBackward, 1},
             .in_recompute = false};
   }
   ParameterGrad& embed() { return results[0].grads[0]; }

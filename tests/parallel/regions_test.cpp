@@ -1,5 +1,5 @@
-// Rules 10 to 13: the regions and linear layers of a tensor-parallel group, on one rank of two whose peer
-// gives the same numbers.
+// Rules 10 to 13: the regions and linear layers of a tensor-parallel group, on one rank of two
+// whose peer gives the same numbers.
 #include "parallel/regions.hpp"
 
 #include "parallel/linear_layers.hpp"
@@ -22,7 +22,8 @@ class MirrorCommunicator final : public Communicator {
   }
   void all_gather(Elements mine, Elements gathered, const std::string&) override {
     backend_.scale(1.0F, mine.data, gathered.data, mine.num_elements);
-    backend_.scale(1.0F, mine.data, gathered.data + backend_.num_bytes(mine.num_elements), mine.num_elements);
+    backend_.scale(1.0F, mine.data, gathered.data + backend_.num_bytes(mine.num_elements),
+                   mine.num_elements);
   }
   void send(Elements, int, const std::string&) override {}
   void send_none(int, const std::string&) override {}
@@ -103,7 +104,8 @@ TEST_P(IdentityRegionTest, BackwardAllReducesUnlessTheHistoryIsLost) {
 TEST_P(IdentityRegionTest, LaterUseOfTheInputIsAllReducedExactlyWhereItsHistoryWasRebased) {
   identity_region(context, group, GetParam().variant, x);
   backward(context, {scale(context, x, 1.0)}, {data({1, 10})});
-  const bool rebased = GetParam().same_object || GetParam().variant == IdentityVariant::kMarkNotInplace;
+  const bool rebased =
+      GetParam().same_object || GetParam().variant == IdentityVariant::kMarkNotInplace;
   EXPECT_EQ(values_of(w.grad()), (rebased ? Floats{2, 20} : Floats{1, 10}));
 }
 
@@ -116,7 +118,8 @@ INSTANTIATE_TEST_SUITE_P(Variants, IdentityRegionTest, ::testing::ValuesIn(varia
                          [](const auto& instance) { return instance.param.name; });
 
 TEST_F(RegionsTest, DetachVariantIsAlwaysRefusedWhereAGradientIsNeeded) {
-  EXPECT_EQ(raised([&] { identity_region(context, group, IdentityVariant::kDetach, x); }).kind, kind::kLeafInplace);
+  EXPECT_EQ(raised([&] { identity_region(context, group, IdentityVariant::kDetach, x); }).kind,
+            kind::kLeafInplace);
   const Tensor free = data({1, 2});
   const Tensor y = identity_region(context, group, IdentityVariant::kDetach, free);
   EXPECT_EQ(y.impl(), free.impl());
@@ -211,13 +214,16 @@ TEST_F(OverlapLinearTest, DataAsInputIsRefusedAfterTheCollectiveIsComplete) {
   const Tensor y = overlap_linear(context, group, true, data({1, 2}), weight);
   const Raised error = raised([&] { backward(context, {y}, {Tensor()}); });
   EXPECT_EQ(error.kind, kind::kGradForStoppedInput);
-  EXPECT_NE(error.message.find("should return None at 0 position"), std::string::npos) << error.message;
+  EXPECT_NE(error.message.find("should return None at 0 position"), std::string::npos)
+      << error.message;
   EXPECT_EQ(comm.waited, 1);
 }
 
 TEST_F(OverlapLinearTest, SavesANoneThatOnly262RefusesUnderNonReentrantRecompute) {
   for (Context* c : {&context, &context_262}) {
-    const Block block = [&](const Tensors& inputs) { return overlap_linear(*c, group, true, inputs[0], weight); };
+    const Block block = [&](const Tensors& inputs) {
+      return overlap_linear(*c, group, true, inputs[0], weight);
+    };
     const Raised error = raised([&] { recompute(*c, RecomputeKind::kNonReentrant, block, {w}); });
     EXPECT_EQ(error.kind, c == &context ? "" : std::string(kind::kSaveNone));
     EXPECT_EQ(raised([&] { recompute(*c, RecomputeKind::kReentrant, block, {w}); }).kind, "");
@@ -227,7 +233,9 @@ TEST_F(OverlapLinearTest, SavesANoneThatOnly262RefusesUnderNonReentrantRecompute
 TEST_F(OverlapLinearTest, RecomputedInEitherKindGivesTheSameGradients) {
   for (const auto kind : {RecomputeKind::kReentrant, RecomputeKind::kNonReentrant}) {
     const Tensor v = parameter("v", {1, 2}), u = tensor({2, 2}, {1, 2, 3, 4}, "u", false);
-    const Block block = [&](const Tensors& inputs) { return overlap_linear(context, group, true, inputs[0], u); };
+    const Block block = [&](const Tensors& inputs) {
+      return overlap_linear(context, group, true, inputs[0], u);
+    };
     backward(context, {recompute(context, kind, block, {v})}, {data({1, 10})});
     EXPECT_EQ(values_of(v.grad()), (Floats{42, 86}));
     EXPECT_EQ(values_of(u.grad()), (Floats{1, 10, 2, 20}));
@@ -235,7 +243,8 @@ TEST_F(OverlapLinearTest, RecomputedInEitherKindGivesTheSameGradients) {
 }
 
 TEST_F(OverlapLinearTest, LayerKnowsCopyAndSkipOnly) {
-  const ColumnParallelPolicy policy{.path = ColumnPath::kOverlap, .identity = IdentityVariant::kView};
+  const ColumnParallelPolicy policy{.path = ColumnPath::kOverlap,
+                                    .identity = IdentityVariant::kView};
   EXPECT_THROW(column_parallel_linear(context, group, policy, x, weight), std::invalid_argument);
 }
 
@@ -243,7 +252,8 @@ TEST_F(OverlapLinearTest, LayersOfAGroupOfOneAreAPlainMatmulWithoutCommunicator)
   const TensorParallelGroup alone;
   for (const auto path : {ColumnPath::kIdentity, ColumnPath::kOverlap}) {
     const ColumnParallelPolicy policy{.path = path, .identity = IdentityVariant::kSkip};
-    EXPECT_EQ(values_of(column_parallel_linear(context, alone, policy, w, weight)), (Floats{7, 10}));
+    EXPECT_EQ(values_of(column_parallel_linear(context, alone, policy, w, weight)),
+              (Floats{7, 10}));
   }
   const Tensor y = row_parallel_linear(context, alone, false, w, weight);
   EXPECT_EQ(values_of(y), (Floats{7, 10}));

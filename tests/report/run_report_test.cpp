@@ -1,4 +1,5 @@
-// The files of a run, from a record made up here: what a reader must find, what must not get through.
+// The files of a run, from a record made up here: what a reader must find, what must not get
+// through.
 #include <nlohmann/json.hpp>
 
 #include "gtest/gtest.h"
@@ -31,7 +32,8 @@ class RunReportTest : public testing::Test {
         outcome.kind = "LEAF_INPLACE";
         outcome.where = "stage0.tp0:forward 0";
         outcome.message = kHostile;
-        outcome.first = Place{.stage = 0, .ranks = "0", .micro_batch = 0, .phase = "forward", .tensor = ""};
+        outcome.first =
+            Place{.stage = 0, .ranks = "0", .micro_batch = 0, .phase = "forward", .tensor = ""};
         MinimalFinding& finding = job.minimal.emplace_back();
         finding.index = i;
         finding.one_micro_batch = outcome;
@@ -56,7 +58,8 @@ class RunReportTest : public testing::Test {
 
 TEST_F(RunReportTest, MarkdownTellsTheVerdictInItsFirstLines) {
   const std::string text = markdown_report(record_);
-  const auto verdict = text.find("**FAILS** `skip_c_identity + residual`: LEAF_INPLACE in the forward of micro-batch 0");
+  const auto verdict = text.find(
+      "**FAILS** `skip_c_identity + residual`: LEAF_INPLACE in the forward of micro-batch 0");
   ASSERT_NE(verdict, std::string::npos) << text;
   EXPECT_LE(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(verdict), '\n'), 5);
   EXPECT_LT(text.size(), 65536U);
@@ -78,7 +81,8 @@ TEST_F(RunReportTest, JsonHoldsCellsAndMinimalCombinations) {
   const auto& minimal = report.at("minimal_combinations");
   ASSERT_EQ(minimal.size(), 1U);
   EXPECT_EQ(minimal[0].at("switches"), (nlohmann::json{{"identity", "skip"}, {"residual", "1"}}));
-  EXPECT_EQ(minimal[0].at("fingerprint"), fingerprint(record_.jobs[0].outcomes[record_.jobs[0].minimal[0].index]));
+  EXPECT_EQ(minimal[0].at("fingerprint"),
+            fingerprint(record_.jobs[0].outcomes[record_.jobs[0].minimal[0].index]));
   EXPECT_EQ(minimal[0].at("fixes").at(0).at("one_linear").at("effect"), "clears");
   EXPECT_FALSE(minimal[0].at("silent"));
 }

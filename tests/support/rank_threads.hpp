@@ -1,5 +1,5 @@
-// Support: a job of rank threads on any runtime, what each rank raised, and its communicator with host vectors in place
-// of a backend's memory.
+// Support: a job of rank threads on any runtime, what each rank raised, and its communicator with
+// host vectors in place of a backend's memory.
 #pragma once
 
 #include <functional>
@@ -23,7 +23,7 @@ struct RuntimeUnderTest {
   std::string name;
   DType dtype = DType::kFloat32;
   std::function<Runtime&()> runtime;  // throws UnavailableError where it is not here
-  bool sums_in_rank_order = true;     // and rounds once; else in an order of its own, the same for all
+  bool sums_in_rank_order = true;  // and rounds once; else in an order of its own, the same for all
 };
 
 // Skips each test, with the reason, where its runtime is not here.
@@ -42,7 +42,9 @@ class RuntimeTest : public ::testing::TestWithParam<RuntimeUnderTest> {
 class DeviceValues {
  public:
   DeviceValues(Backend& backend, const Floats& values)
-      : backend_(backend), size_(static_cast<std::int64_t>(values.size())), data_(backend.allocate(size_)) {
+      : backend_(backend),
+        size_(static_cast<std::int64_t>(values.size())),
+        data_(backend.allocate(size_)) {
     backend.upload(values, data_);
   }
   ~DeviceValues() { backend_.deallocate(data_, size_); }
@@ -65,7 +67,9 @@ class DeviceValues {
 class HostWork {
  public:
   HostWork(Backend& backend, Floats& host) : memory_(backend, host), host_(host) {}
-  void start(Communicator& comm, const std::string& what) { work_ = comm.start_all_reduce(memory_.elements(), what); }
+  void start(Communicator& comm, const std::string& what) {
+    work_ = comm.start_all_reduce(memory_.elements(), what);
+  }
   void wait() {
     work_->wait();
     host_ = memory_.to_host();
@@ -79,7 +83,8 @@ class HostWork {
 
 class HostCommunicator {
  public:
-  HostCommunicator(std::unique_ptr<Communicator> comm, Backend& backend) : comm_(std::move(comm)), backend_(backend) {}
+  HostCommunicator(std::unique_ptr<Communicator> comm, Backend& backend)
+      : comm_(std::move(comm)), backend_(backend) {}
   int rank() const { return comm_->rank(); }
   int size() const { return comm_->size(); }
   DType dtype() const { return backend_.dtype(); }
@@ -90,7 +95,9 @@ class HostCommunicator {
     work->start(*comm_, what);
     return work;
   }
-  void all_reduce(Floats& buffer, const std::string& what) { start_all_reduce(buffer, what)->wait(); }
+  void all_reduce(Floats& buffer, const std::string& what) {
+    start_all_reduce(buffer, what)->wait();
+  }
   void all_gather(const Floats& mine, Floats& gathered, const std::string& what) {
     const DeviceValues in(backend_, mine), out(backend_, gathered);
     comm_->all_gather(in.elements(), out.elements(), what);
@@ -118,7 +125,8 @@ struct TestRank {
   World& world;
   Backend& backend;
   std::unique_ptr<HostCommunicator> group(int group_id, std::vector<int> members) {
-    return std::make_unique<HostCommunicator>(world.group(group_id, std::move(members), rank, backend), backend);
+    return std::make_unique<HostCommunicator>(
+        world.group(group_id, std::move(members), rank, backend), backend);
   }
 };
 
@@ -138,13 +146,13 @@ inline std::unique_ptr<World> make_world_or_skip(Runtime& runtime, int size) {
     return runtime.make_world(size);
   } catch (const UnavailableError& error) {
     [&] { GTEST_SKIP() << error.what(); }();
-    throw ::testing::AssertionException(
-        ::testing::TestPartResult(::testing::TestPartResult::kSkip, __FILE__, __LINE__, error.what()));
+    throw ::testing::AssertionException(::testing::TestPartResult(
+        ::testing::TestPartResult::kSkip, __FILE__, __LINE__, error.what()));
   }
 }
 
-// Runs body(rank) on `size` threads. A SubjectError ends a rank as failed and is returned; anything else that
-// a rank throws fails the test. Use EXPECT in the body: ASSERT leaves only the lambda.
+// Runs body(rank) on `size` threads. A SubjectError ends a rank as failed and is returned; anything
+// else that a rank throws fails the test. Use EXPECT in the body: ASSERT leaves only the lambda.
 inline std::vector<RankEnd> run_ranks(const RuntimeUnderTest& under_test, int size,
                                       const std::function<void(TestRank&)>& body) {
   Runtime& runtime = under_test.runtime();

@@ -28,10 +28,12 @@ class BackendContractTest : public RuntimeTest {
     for (const double value : expected) largest = std::max(largest, std::abs(value));
     for (std::size_t i = 0; i < got.size(); ++i)
       worst = std::max(worst, std::abs(static_cast<double>(got[i]) - expected[i]));
-    EXPECT_LE(worst, largest * (unit_roundoff(dtype()) + summands * unit_roundoff(DType::kFloat32)));
+    EXPECT_LE(worst,
+              largest * (unit_roundoff(dtype()) + summands * unit_roundoff(DType::kFloat32)));
   }
   Floats result_of(std::int64_t count, const std::function<void(std::byte*)>& write) {
-    const DeviceValues c(*backend, Floats(static_cast<std::size_t>(count), 77.0F));  // to be written over
+    const DeviceValues c(*backend,
+                         Floats(static_cast<std::size_t>(count), 77.0F));  // to be written over
     write(c.data());
     return c.to_host();
   }
@@ -41,7 +43,8 @@ class BackendContractTest : public RuntimeTest {
 };
 
 TEST_P(BackendContractTest, MatmulInAllFourTranspositions) {
-  for (const auto& [m, n, k] : {std::tuple{1, 1, 1}, {3, 8, 8}, {5, 7, 11}, {1, 33, 64}, {64, 48, 1}, {67, 130, 129}})
+  for (const auto& [m, n, k] :
+       {std::tuple{1, 1, 1}, {3, 8, 8}, {5, 7, 11}, {1, 33, 64}, {64, 48, 1}, {67, 130, 129}})
     for (const bool transpose_a : {false, true})
       for (const bool transpose_b : {false, true}) {
         const Floats a = random_values(m * k), b = random_values(k * n);
@@ -66,16 +69,21 @@ TEST_P(BackendContractTest, MatmulAccumulatesInFloat32) {
   Floats a(kSmall + 1, 0x1p-6F), b(kSmall + 1, 0x1p-6F);
   a[0] = b[0] = 8.0F;
   const DeviceValues x(*backend, a), y(*backend, b);
-  const Floats got =
-      result_of(1, [&](std::byte* c) { backend->matmul(x.data(), false, y.data(), false, c, 1, 1, kSmall + 1); });
+  const Floats got = result_of(1, [&](std::byte* c) {
+    backend->matmul(x.data(), false, y.data(), false, c, 1, 1, kSmall + 1);
+  });
   EXPECT_EQ(got[0], 65.0F);
 }
 
 TEST_P(BackendContractTest, Float32ProductsKeepAllBitsOfTheirFactors) {
-  if (dtype() != DType::kFloat32) return;  // a matter of float32 alone: narrower multipliers keep 10 bits
+  if (dtype() != DType::kFloat32)
+    return;  // a matter of float32 alone: narrower multipliers keep 10 bits
   const Floats a{1.0F + 0x1p-20F}, b{1.0F};
   const DeviceValues x(*backend, a), y(*backend, b);
-  EXPECT_EQ(result_of(1, [&](std::byte* c) { backend->matmul(x.data(), false, y.data(), false, c, 1, 1, 1); }), a);
+  EXPECT_EQ(
+      result_of(
+          1, [&](std::byte* c) { backend->matmul(x.data(), false, y.data(), false, c, 1, 1, 1); }),
+      a);
 }
 
 TEST_P(BackendContractTest, ElementwiseOperationsInPlaceAndNot) {
@@ -88,9 +96,16 @@ TEST_P(BackendContractTest, ElementwiseOperationsInPlaceAndNot) {
       product.push_back(2.0 * static_cast<double>(a[i]) * static_cast<double>(b[i]));
     }
     const DeviceValues x(*backend, a), y(*backend, b);
-    expect_near(result_of(count, [&](std::byte* c) { backend->add(1.5F, x.data(), -0.5F, y.data(), c, count); }), sum, 3);
-    expect_near(result_of(count, [&](std::byte* c) { backend->scale(-3.0F, x.data(), c, count); }), scaled, 2);
-    expect_near(result_of(count, [&](std::byte* c) { backend->multiply(2.0F, x.data(), y.data(), c, count); }), product, 3);
+    expect_near(
+        result_of(count,
+                  [&](std::byte* c) { backend->add(1.5F, x.data(), -0.5F, y.data(), c, count); }),
+        sum, 3);
+    expect_near(result_of(count, [&](std::byte* c) { backend->scale(-3.0F, x.data(), c, count); }),
+                scaled, 2);
+    expect_near(
+        result_of(count,
+                  [&](std::byte* c) { backend->multiply(2.0F, x.data(), y.data(), c, count); }),
+        product, 3);
     const DeviceValues in_place(*backend, a);
     backend->add(1.5F, in_place.data(), -0.5F, y.data(), in_place.data(), count);
     expect_near(in_place.to_host(), sum, 3);
@@ -110,7 +125,8 @@ TEST_P(BackendContractTest, FillSumAndSpread) {
     }
     const auto divisor = static_cast<float>(count);
     const DeviceValues x(*backend, a);
-    const Floats mean = result_of(1, [&](std::byte* c) { backend->sum(x.data(), divisor, c, count); });
+    const Floats mean =
+        result_of(1, [&](std::byte* c) { backend->sum(x.data(), divisor, c, count); });
     EXPECT_NEAR(static_cast<double>(mean[0]), total / static_cast<double>(count),
                 unit_roundoff(dtype()) + largest * unit_roundoff(DType::kFloat32));
     const DeviceValues one(*backend, {3.0F});
@@ -123,7 +139,9 @@ TEST_P(BackendContractTest, ColumnsAreSlicedAndPlaced) {
   constexpr std::int64_t kRows = 5, kWide = 12, kFirst = 3, kCols = 4;
   const Floats wide = random_values(kRows * kWide), narrow = random_values(kRows * kCols);
   const DeviceValues w(*backend, wide), s(*backend, narrow);
-  const Floats slice = result_of(kRows * kCols, [&](std::byte* c) { backend->slice_columns(w.data(), kWide, kFirst, c, kRows, kCols); });
+  const Floats slice = result_of(kRows * kCols, [&](std::byte* c) {
+    backend->slice_columns(w.data(), kWide, kFirst, c, kRows, kCols);
+  });
   backend->place_columns(s.data(), kCols, w.data(), kWide, kFirst, kRows);
   const Floats placed = w.to_host();
   for (std::int64_t r = 0; r < kRows; ++r)
@@ -132,7 +150,8 @@ TEST_P(BackendContractTest, ColumnsAreSlicedAndPlaced) {
       if (inside) {
         EXPECT_EQ(slice[r * kCols + c - kFirst], wide[r * kWide + c]);
       }
-      EXPECT_EQ(placed[r * kWide + c], inside ? narrow[r * kCols + c - kFirst] : wide[r * kWide + c]);
+      EXPECT_EQ(placed[r * kWide + c],
+                inside ? narrow[r * kCols + c - kFirst] : wide[r * kWide + c]);
     }
 }
 
