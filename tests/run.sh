@@ -5,7 +5,7 @@
 #   tests/run.sh             all of it
 #   tests/run.sh --quick     the release build only
 set -euo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+root=$(CDPATH= cd -- "$(dirname "$(readlink -f -- "${BASH_SOURCE[0]}")")/.." >/dev/null && pwd)
 cd "$root"
 quick=
 case "${1-}" in

@@ -8,12 +8,28 @@
 #include <CLI/Formatter.hpp>
 #include <cstdio>
 #include <functional>
+#include <system_error>
 
 #include "base/error.hpp"
+#include "process/standard_streams.hpp"
 #include "terminal/escape.hpp"
 #include "terminal/suggest.hpp"
 
 namespace culprit {
+
+namespace {
+
+// What may follow "=" behind a flag without a value of its own; CLI11 takes any number, sign and
+// word.
+CLI::Validator on_or_off() {
+  return {[](const std::string& text) {
+            const bool is_bit = text == "1" || text == "0" || text == "true" || text == "false";
+            return is_bit ? std::string() : fmt::format("got '{}', expected 0 or 1", text);
+          },
+          ""};
+}
+
+}  // namespace
 
 struct CellFlags::Impl {
   struct Slot {
@@ -24,6 +40,7 @@ struct CellFlags::Impl {
   };
   std::vector<std::unique_ptr<Slot>> slots;
   bool skip = false;
+  CLI::Option* skip_option = nullptr;
 };
 
 CellFlags::CellFlags(CLI::App& app, const std::vector<Field>& own)
@@ -42,7 +59,8 @@ CellFlags::CellFlags(CLI::App& app, const std::vector<Field>& own)
                                   : fmt::format("{} (default {})", row.help, row.get(defaults));
     if (row.form == Field::Form::kSwitch) {
       const std::string bare = row.flag().substr(2);
-      slot->option = app.add_flag(fmt::format("--{},!--no-{}", bare, bare), slot->on, shown);
+      slot->option = app.add_flag(fmt::format("--{},!--no-{}", bare, bare), slot->on, shown)
+                         ->check(on_or_off());
     } else {
       slot->option = app.add_option(row.flag(), slot->value, shown);
       if (row.name == "recompute") slot->option->expected(0, 1)->default_str("");
@@ -52,8 +70,10 @@ CellFlags::CellFlags(CLI::App& app, const std::vector<Field>& own)
     slot->option->group(group);
     impl_->slots.push_back(std::move(slot));
     if (row.name == "identity")
-      app.add_flag("--skip-c-identity", impl_->skip, "the same as --identity=skip")
-          ->group("Toggles");
+      impl_->skip_option =
+          app.add_flag("--skip-c-identity", impl_->skip, "the same as --identity=skip")
+              ->check(on_or_off())
+              ->group("Toggles");
   }
 }
 CellFlags::~CellFlags() = default;
@@ -65,10 +85,11 @@ Settings CellFlags::given() const {
     if (slot->field->form == Field::Form::kSwitch) value = slot->on ? "1" : "0";
     if (slot->field->name == "recompute" && value.empty()) value = "reentrant";
     bool was_given = slot->option->count() > 0;
-    if (slot->field->name == "identity" && impl_->skip) {
-      if (was_given && value != "skip")
+    if (slot->field->name == "identity" && impl_->skip_option->count() > 0) {
+      const std::string said = impl_->skip ? "skip" : "copy";
+      if (was_given && value != said)
         throw UsageError(fmt::format("--skip-c-identity contradicts --identity={}", value));
-      value = "skip";
+      value = said;
       was_given = true;
     }
     if (was_given) settings.emplace_back(slot->field->name, value);
@@ -90,11 +111,12 @@ std::vector<std::string> valid_flags(const CLI::App& app) {
 }  // namespace
 
 int parse_or_report(CLI::App& app, int argc, char** argv) {
+  open_missing_standard_streams();
   try {
     app.parse(argc, argv);
     return -1;
   } catch (const CLI::Success& success) {
-    return app.exit(success);
+    return guarded(app.get_name(), [&] { return app.exit(success); });
   } catch (const CLI::ParseError& error) {
     const CLI::App* used = &app;
     for (const auto* sub : app.get_subcommands()) used = sub;
@@ -106,16 +128,24 @@ int parse_or_report(CLI::App& app, int argc, char** argv) {
       message += did_you_mean(name, valid_flags(*used));
       break;
     }
-    fmt::print(stderr, "{}: {}\n(--help lists all flags)\n", used->get_name(), message);
+    const std::string name =
+        used == &app ? app.get_name() : app.get_name() + " " + used->get_name();
+    fmt::print(stderr, "{}: {}\n(--help lists all flags)\n", name, message);
     return kExitUsage;
   }
 }
 
 int guarded(const std::string& program, const std::function<int()>& body) {
   try {
-    return body();
-  } catch (const Error& error) {
+    const int status = body();
+    flush_standard_output();
+    return status;
+  } catch (const std::system_error&
+               error) {  // a write to a full disk or a closed descriptor, among others
     fmt::print(stderr, "{}: {}\n", program, escape_controls(error.what()));
+    return kExitSetup;
+  } catch (const Error& error) {
+    fmt::print(stderr, "{}: {}\n", program, escape_controls_keep_lines(error.what()));
     return error.exit_status();
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}: broken: {}; please report this\n", program,

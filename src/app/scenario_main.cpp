@@ -1,5 +1,3 @@
-#include "app/scenario_main.hpp"
-
 #include <fmt/format.h>
 
 #include <CLI/App.hpp>
@@ -12,6 +10,7 @@
 
 #include "app/cell_flags.hpp"
 #include "app/runtime_flags.hpp"
+#include "app/scenario_main.hpp"
 #include "base/error.hpp"
 #include "base/version.hpp"
 #include "base/whole_file.hpp"
@@ -98,7 +97,8 @@ int scenario_main(const Scenario& scenario, int argc, char** argv) {
   CLI::App app{
       fmt::format(
           "{}\n({})\n\nRuns one cell and prints one JSON line. Without flags: the claim. Exit "
-          "status: 0 PASS, 10 ERROR, 11 WRONG_GRAD, 12 MISSING_GRAD, 13 WRONG_LOSS, 14 HANG, 15 "
+          "status: 0 PASS (with --expect: as expected), 1 not as expected, 3 could not set up, 10 "
+          "ERROR, 11 WRONG_GRAD, 12 MISSING_GRAD, 13 WRONG_LOSS, 14 HANG, 15 "
           "LEAK, 16 CRASH, 17 WRONG_STATE, 2 usage, 77 hardware missing.",
           scenario.title, scenario.upstream),
       scenario.name};

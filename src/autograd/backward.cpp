@@ -70,18 +70,13 @@ void fill_missing(Context& context, const Node& node, std::vector<Tensor>& grads
 
 }  // namespace
 
-void backward(Context& context, const std::vector<Tensor>& roots,
-              const std::vector<Tensor>& grads) {
-  const auto has_history = [](const Tensor& root) {
-    return !root.stop_gradient() && root.object()->node;
-  };
-  // The queue owns its nodes: a non-reentrant replay may rebase the object that held the last
-  // reference.
+void backward(Context& context, const std::vector<Tensor>& roots, const std::vector<Tensor>& grads) {
+  const auto has_history = [](const Tensor& root) { return !root.stop_gradient() && root.object()->node; };
+  // The queue owns its nodes: a non-reentrant replay may rebase the object that held the last reference.
   std::deque<std::shared_ptr<Node>> ready;
   for (const Tensor& root : roots) {
     const auto& node = root.object()->node;
-    if (has_history(root) && std::find(ready.begin(), ready.end(), node) == ready.end())
-      ready.push_back(node);
+    if (has_history(root) && std::find(ready.begin(), ready.end(), node) == ready.end()) ready.push_back(node);
   }
   const GradMode off(context, false);
   PendingMap pending = count_consumers(ready);
@@ -97,8 +92,7 @@ void backward(Context& context, const std::vector<Tensor>& roots,
     accumulate(context, pending[object.node.get()].grads[object.slot], seed);
   }
   // A root that leads to another root's node waits for it like any consumer.
-  std::erase_if(ready,
-                [&](const auto& node) { return pending[node.get()].unfinished_consumers > 0; });
+  std::erase_if(ready, [&](const auto& node) { return pending[node.get()].unfinished_consumers > 0; });
   while (!ready.empty()) {
     const std::shared_ptr<Node> node = ready.front();
     ready.pop_front();

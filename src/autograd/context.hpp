@@ -1,5 +1,5 @@
-// What one rank's autograd runs in: its backend, its framework's rules, gradient mode and
-// saved-tensor hooks. One Context a rank, used by that rank's thread alone; nothing here is global.
+// What one rank's autograd runs in: its backend, its framework's rules, gradient mode and saved-tensor
+// hooks. One Context a rank, used by that rank's thread alone; nothing here is global.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +43,7 @@ class Context {
   }
   // A new object without history on `impl`, named as the framework names intermediate values.
   Tensor wrap(std::shared_ptr<TensorImpl> impl, bool stop_gradient = true) {
-    return Tensor(std::move(impl), "generated_tensor_" + std::to_string(next_name_++),
-                  stop_gradient);
+    return Tensor(std::move(impl), "generated_tensor_" + std::to_string(next_name_++), stop_gradient);
   }
   OperationObserver* observer = nullptr;  // not owned; may be null
   // Called after each operator, function and collective of this rank: the harness's sign of life.

@@ -25,10 +25,9 @@ class CustomFunctionNode final : public Node {
       if (results[i].defined() && !edges()[i].node)
         throw SubjectError(
             kind::kGradForStoppedInput,
-            fmt::format(
-                "{} backward function should return None at {} position, because it's forward "
-                "Tensor's stopgradient is true",
-                name(), i));
+            fmt::format("{} backward function should return None at {} position, because it's forward "
+                        "Tensor's stopgradient is true",
+                        name(), i));
     return results;
   }
   void release_saved() override { fc_->release_saved(); }
@@ -50,9 +49,8 @@ void FunctionContext::save_for_backward(const std::vector<Tensor>& tensors) {
     Saved entry;
     if (const auto& hooks = context_.hooks()) {
       if (!tensor.defined() && !context_.rules().hooks_accept_none)
-        throw SubjectError(
-            kind::kSaveNone,
-            "save_for_backward only support Tensor, list of Tensor, tuple of Tensor");
+        throw SubjectError(kind::kSaveNone,
+                           "save_for_backward only support Tensor, list of Tensor, tuple of Tensor");
       entry.hooks = hooks;
       entry.packed = hooks->pack(tensor);
     } else {
@@ -64,10 +62,9 @@ void FunctionContext::save_for_backward(const std::vector<Tensor>& tensors) {
 
 std::vector<Tensor> FunctionContext::saved() {
   if (freed_)
-    throw SubjectError(
-        kind::kGraphFreed,
-        "trying to run backward through the same graph a second time: what the function saved has "
-        "been freed");
+    throw SubjectError(kind::kGraphFreed,
+                       "trying to run backward through the same graph a second time: what the function saved has "
+                       "been freed");
   std::vector<Tensor> result;
   for (const auto& entry : saved_)
     result.push_back(entry.hooks ? entry.hooks->unpack(entry.packed) : entry.object);
@@ -101,8 +98,7 @@ std::vector<Tensor> apply(Context& context, const std::shared_ptr<CustomFunction
 
   std::shared_ptr<Node> node;
   const auto observe = [&] {
-    if (context.observer)
-      context.observer->function_done(function->name(), inputs, outputs, returned, node);
+    if (context.observer) context.observer->function_done(function->name(), inputs, outputs, returned, node);
   };
   if (recorded) {
     for (const auto& output : outputs) {
@@ -110,10 +106,9 @@ std::vector<Tensor> apply(Context& context, const std::shared_ptr<CustomFunction
       if (!is_input(output) || is_marked(output)) continue;
       if (output.is_leaf()) {
         observe();
-        throw SubjectError(
-            kind::kLeafInplace,
-            fmt::format("Leaf Var ({}) that doesn't stop gradient can't use inplace strategy",
-                        output.name()));
+        throw SubjectError(kind::kLeafInplace,
+                           fmt::format("Leaf Var ({}) that doesn't stop gradient can't use inplace strategy",
+                                       output.name()));
       }
       output.impl()->bump_inplace_version();
     }

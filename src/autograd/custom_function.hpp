@@ -19,8 +19,7 @@ class FunctionContext {
   // saved-tensor hooks. alias: the objects themselves. Errors: SubjectError SAVE_NONE where the
   // framework's hooks refuse a none.
   void save_for_backward(const std::vector<Tensor>& tensors);
-  // The saved objects, or what the hooks supply for them. Errors: GRAPH_FREED after
-  // release_saved().
+  // The saved objects, or what the hooks supply for them. Errors: GRAPH_FREED after release_saved().
   std::vector<Tensor> saved();
   // Exempts an output from the in-place rules (rule 7).
   void mark_not_inplace(const Tensor& tensor) { not_inplace_.push_back(tensor); }
@@ -29,8 +28,7 @@ class FunctionContext {
     saved_.clear();
   }
 
-  // Marks count for one application only; kept, they would hold the object whose history holds this
-  // context.
+  // Marks count for one application only; kept, they would hold the object whose history holds this context.
   void forget_marks() { not_inplace_.clear(); }
 
   Context& context() { return context_; }
@@ -54,14 +52,14 @@ class CustomFunction {
   virtual std::string name() const = 0;
   // Both run with gradient mode off. alias: forward may return an input itself.
   virtual std::vector<Tensor> forward(FunctionContext& fc, const std::vector<Tensor>& inputs) = 0;
-  // One gradient an output -> one an input, undefined where it gives none; it may write into and
-  // return a gradient it was given.
+  // One gradient an output -> one an input, undefined where it gives none; it may write into and return
+  // a gradient it was given.
   virtual std::vector<Tensor> backward(FunctionContext& fc, const std::vector<Tensor>& grads) = 0;
 };
 
-// Runs `function` on `inputs` and records it. An output whose impl is one of the inputs' impls is
-// an in-place output: the very object passed in has its history rebased onto the function. alias:
-// whatever forward returned, except marked outputs, which come back as new objects on the same
+// Runs `function` on `inputs` and records it. An output whose impl is one of the inputs' impls is an
+// in-place output: the very object passed in has its history rebased onto the function.
+// alias: whatever forward returned, except marked outputs, which come back as new objects on the same
 // impl. Errors: SubjectError LEAF_INPLACE; at backward GRAD_FOR_STOPPED_INPUT.
 std::vector<Tensor> apply(Context& context, const std::shared_ptr<CustomFunction>& function,
                           const std::vector<Tensor>& inputs);

@@ -1,9 +1,8 @@
-#include "autograd/functions.hpp"
-
 #include <fmt/format.h>
 
 #include <stdexcept>
 
+#include "autograd/functions.hpp"
 #include "autograd/node.hpp"
 #include "autograd/saved_tensor.hpp"
 

@@ -1,6 +1,6 @@
-// The ordinary operators. Each records a node when gradient mode is on and an input needs a
-// gradient (rule 3). alias: every result is fresh (a new object on new storage) unless said
-// otherwise. Errors: std::invalid_argument with both shapes when they do not fit.
+// The ordinary operators. Each records a node when gradient mode is on and an input needs a gradient
+// (rule 3). alias: every result is fresh (a new object on new storage) unless said otherwise. Errors:
+// std::invalid_argument with both shapes when they do not fit.
 #pragma once
 
 #include "autograd/context.hpp"

@@ -2,8 +2,8 @@
 
 namespace culprit {
 
-// A long chain of nodes must not be destroyed by recursion: hand the edges of every node that dies
-// with us to one list.
+// A long chain of nodes must not be destroyed by recursion: hand the edges of every node that dies with
+// us to one list.
 Node::~Node() {
   std::vector<std::shared_ptr<Node>> dying;
   const auto adopt = [&dying](std::vector<Edge>& edges) {

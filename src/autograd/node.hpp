@@ -13,8 +13,7 @@ namespace culprit {
 
 class Node;
 
-// Where the gradient of one input goes: an output slot of the node that produced it. No node:
-// nowhere.
+// Where the gradient of one input goes: an output slot of the node that produced it. No node: nowhere.
 struct Edge {
   std::shared_ptr<Node> node;
   std::size_t slot = 0;
@@ -31,19 +30,18 @@ class Node {
   Node& operator=(const Node&) = delete;
 
   // One gradient an output slot (undefined: none arrived) -> one an edge (undefined: none given).
-  // alias: a result may be one of `grads` itself. Runs with gradient mode off. Errors:
-  // SubjectError.
+  // alias: a result may be one of `grads` itself. Runs with gradient mode off. Errors: SubjectError.
   virtual std::vector<Tensor> backward(Context& context, const std::vector<Tensor>& grads) = 0;
   // Lets go of what was saved, after the node has run.
   virtual void release_saved() {}
   virtual MissingGradient missing_gradient() const { return MissingGradient::kZeros; }
   virtual bool is_accumulation() const { return false; }
 
-  // Takes the input edges from the inputs' metas as they are now (rule 3), creating the
-  // accumulation nodes of leaves that need a gradient. An undefined input gets an empty edge.
+  // Takes the input edges from the inputs' metas as they are now (rule 3), creating the accumulation
+  // nodes of leaves that need a gradient. An undefined input gets an empty edge.
   void take_edges(const std::vector<Tensor>& inputs);
-  // Points the objects' metas at this node, output i at slot i (rule 6: rebases an object passed
-  // in). stop_gradient becomes false.
+  // Points the objects' metas at this node, output i at slot i (rule 6: rebases an object passed in).
+  // stop_gradient becomes false.
   static void set_history(const std::shared_ptr<Node>& node, const std::vector<Tensor>& outputs);
 
   const std::string& name() const { return name_; }
@@ -69,8 +67,7 @@ class AccumulationNode final : public Node {
   std::weak_ptr<Tensor::Object> leaf_;
 };
 
-// Whether an operation on `inputs` is recorded now: gradient mode on and one of them needs a
-// gradient.
+// Whether an operation on `inputs` is recorded now: gradient mode on and one of them needs a gradient.
 bool needs_history(const Context& context, const std::vector<Tensor>& inputs);
 
 }  // namespace culprit

@@ -1,5 +1,5 @@
-// Sees what a rank's autograd does, for traces. It must not change anything; a run with an observer
-// comes out as one without.
+// Sees what a rank's autograd does, for traces. It must not change anything; a run with an observer comes out as one
+// without.
 #pragma once
 
 #include <memory>
@@ -16,13 +16,11 @@ class OperationObserver {
  public:
   virtual ~OperationObserver() = default;
   // `node` is null when the operation was not recorded.
-  virtual void operator_done(const std::string& name, const std::vector<Tensor>& inputs,
-                             const Tensor& output, const std::shared_ptr<Node>& node) = 0;
-  // Also when the function is refused because of its outputs (`node` is null then). `outputs` are
-  // what forward returned (history was attached to these), `returned` what the caller got.
+  virtual void operator_done(const std::string& name, const std::vector<Tensor>& inputs, const Tensor& output,
+                             const std::shared_ptr<Node>& node) = 0;
+  // Also when the function is refused because of its outputs (`node` is null then). `outputs` are what forward returned (history was attached to these), `returned` what the caller got.
   virtual void function_done(const std::string& name, const std::vector<Tensor>& inputs,
-                             const std::vector<Tensor>& outputs,
-                             const std::vector<Tensor>& returned,
+                             const std::vector<Tensor>& outputs, const std::vector<Tensor>& returned,
                              const std::shared_ptr<Node>& node) = 0;
   virtual void backward_done(const std::shared_ptr<Node>& node) = 0;
 };

@@ -1,5 +1,5 @@
-// Where releases of a framework differ. Every other rule is the engine itself; a new release
-// becomes a row of rules_of, and a new difference a field.
+// Where releases of a framework differ. Every other rule is the engine itself; a new release becomes a
+// row of rules_of, and a new difference a field.
 #pragma once
 
 #include <string>

@@ -10,8 +10,8 @@
 
 namespace culprit {
 
-// Remembers the in-place version at saving; a different one at unpacking is an error (rule 3).
-// Under saved-tensor hooks only what `pack` returned is kept and no version is checked (rule 15).
+// Remembers the in-place version at saving; a different one at unpacking is an error (rule 3). Under
+// saved-tensor hooks only what `pack` returned is kept and no version is checked (rule 15).
 class SavedTensor {
  public:
   SavedTensor() = default;

@@ -7,8 +7,7 @@
 
 namespace culprit {
 
-// Base of all harness errors; exit_status() is what a program that catches it returns
-// (exit_status.hpp).
+// Base of all harness errors; exit_status() is what a program that catches it returns (exit_status.hpp).
 class Error : public std::runtime_error {
  public:
   Error(int exit_status, const std::string& message)
@@ -25,15 +24,13 @@ class UsageError : public Error {
   explicit UsageError(const std::string& message) : Error(2, message) {}
 };
 
-// The harness could not be set up: a process that can't start, a folder that can't be written.
-// Exit 3.
+// The harness could not be set up: a process that can't start, a folder that can't be written. Exit 3.
 class SetupError : public Error {
  public:
   explicit SetupError(const std::string& message) : Error(3, message) {}
 };
 
-// The hardware or runtime asked for is not here (no GPU, no MPI). Exit 77, which CTest shows as
-// skipped.
+// The hardware or runtime asked for is not here (no GPU, no MPI). Exit 77, which CTest shows as skipped.
 class UnavailableError : public Error {
  public:
   explicit UnavailableError(const std::string& message) : Error(77, message) {}

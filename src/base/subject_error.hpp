@@ -1,5 +1,5 @@
-// What the subject under test can raise. These are data in the end: run_cell stores them in the
-// rank's result and judge turns them into an Outcome; none of them is a failure of the harness.
+// What the subject under test can raise. These are data in the end: run_cell stores them in the rank's
+// result and judge turns them into an Outcome; none of them is a failure of the harness.
 #pragma once
 
 #include <stdexcept>
@@ -24,8 +24,8 @@ inline constexpr std::string_view kHooksTaken = "HOOKS_TAKEN";
 inline constexpr std::string_view kPeerLost = "PEER_LOST";
 }  // namespace kind
 
-// An error that the framework would raise in this rank. The message carries the framework's
-// wording, so that a user can search for it.
+// An error that the framework would raise in this rank. The message carries the framework's wording, so
+// that a user can search for it.
 class SubjectError : public std::runtime_error {
  public:
   SubjectError(std::string_view error_kind, const std::string& message)
@@ -36,8 +36,8 @@ class SubjectError : public std::runtime_error {
   std::string kind_;
 };
 
-// The framework would take the whole process down here (kind: the signal's name). Modelled: only
-// the rank ends.
+// The framework would take the whole process down here (kind: the signal's name). Modelled: only the
+// rank ends.
 class ModelledCrash : public SubjectError {
  public:
   using SubjectError::SubjectError;

@@ -1,11 +1,10 @@
-#include "comm/local_world.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <stdexcept>
 
 #include "base/subject_error.hpp"
+#include "comm/local_world.hpp"
 
 namespace culprit {
 
@@ -72,7 +71,11 @@ void LocalWorld::settle() {
           rank, Verdict::kPeerLost,
           fmt::format("rank {} waits in {} for rank {}, which has left", me, rank.waits_at, *peer));
       any_can_move = true;
-    } else if (const auto done = in_state(State::kFinished); done != missing.end()) {
+    } else if (const auto done = in_state(State::kFinished);
+               std::all_of(missing.begin(), missing.end(),
+                           [&](int member) { return ranks_[member]->state == State::kFinished; })) {
+      // Not before: another missing peer may still fail, and then this rank has lost it. What a
+      // rank comes to must not depend on which of two peers ends first.
       decide(rank, Verdict::kHang,
              fmt::format("rank {} waits in {} for rank {}, which has finished", me, rank.waits_at,
                          *done));

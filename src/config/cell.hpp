@@ -49,13 +49,12 @@ struct Cell {
 struct Field {
   enum class Group { kSize, kToggle };
   enum class Form { kNumber, kChoice, kSwitch };
-  std::string name;  // as in a CSV header; the flag is the same with '-' for '_'
+  std::string
+      name;  // as in a CSV header (each row may be a column); the flag is the same with '-' for '_'
   Group group = Group::kToggle;
   Form form = Form::kChoice;
   std::vector<std::string> values;  // kChoice: what it takes; the first is off
   std::string help;
-  bool csv_column = false;    // a toggle column of the cells file
-  bool csv_optional = false;  // a size that such a file may leave out
   std::function<std::string(const Cell&)> get;
   // Errors: UsageError with the value, what was expected.
   std::function<void(Cell&, std::string_view value)> set;

@@ -1,6 +1,5 @@
-#include "engine/engine_ops.hpp"
-
 #include "autograd/functions.hpp"
+#include "engine/engine_ops.hpp"
 #include "parallel/linear_layers.hpp"
 #include "recompute/recompute.hpp"
 
@@ -26,6 +25,10 @@ Tensor EngineOps::column_linear(const Tensor& x, const std::string& weight) {
 Tensor EngineOps::overlap_linear(const Tensor& x, const std::string& weight, OverlapWait wait) {
   if (group_.size == 1) return matmul(x, parameter(weight));
   return culprit::overlap_linear(context_, group_, skip(), x, parameter(weight), wait);
+}
+
+Tensor EngineOps::frozen_column_linear(const Tensor& x, const std::string& weight) {
+  return frozen_column_parallel_linear(context_, group_, cell_.identity, x, parameter(weight));
 }
 
 Tensor EngineOps::row_linear(const Tensor& x, const std::string& weight) {

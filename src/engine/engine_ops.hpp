@@ -36,6 +36,9 @@ class EngineOps {
   Tensor column_linear(const Tensor& x, const std::string& weight);
   // The overlap linear whatever the cell's path is; a plain product at tp 1.
   Tensor overlap_linear(const Tensor& x, const std::string& weight, OverlapWait wait);
+  // The same with a weight that takes no gradient, by the identity operator on every path (rule
+  // 19).
+  Tensor frozen_column_linear(const Tensor& x, const std::string& weight);
   // x [T, I/tp] times the named weight's rows, summed over the group -> [T, O].
   Tensor row_linear(const Tensor& x, const std::string& weight);
   // x [T, O/tp] -> [T, O]; x itself at tp 1.

@@ -1,15 +1,18 @@
-#include "engine/run_cell.hpp"
+#include <fmt/format.h>
 
 #include <exception>
 #include <map>
 #include <memory>
 #include <numeric>
+#include <system_error>
 #include <thread>
 
 #include "autograd/functions.hpp"
 #include "autograd/rules.hpp"
+#include "base/error.hpp"
 #include "base/subject_error.hpp"
 #include "engine/engine_ops.hpp"
+#include "engine/run_cell.hpp"
 #include "trace/rank_recorder.hpp"
 
 namespace culprit {
@@ -206,7 +209,20 @@ std::vector<RankResult> run_cell(const Model& model, const Cell& cell,
   };
   {
     std::vector<std::jthread> threads;
-    for (int me = 1; me < world_size; ++me) threads.emplace_back(body, me);
+    std::string cannot_start;
+    for (int me = 1; me < world_size && cannot_start.empty(); ++me) try {
+        threads.emplace_back(body, me);
+      } catch (const std::system_error& error) {
+        cannot_start =
+            fmt::format("can't start a thread for rank {} of {}: {}", me, world_size, error.what());
+        // Those that run must not wait for ranks that will never be.
+        world->failed(0);
+        for (int absent = me; absent < world_size; ++absent) world->failed(absent);
+      }
+    if (!cannot_start.empty()) {
+      threads.clear();
+      throw SetupError(cannot_start);
+    }
     body(0);
   }
   for (const auto& exception : broken)

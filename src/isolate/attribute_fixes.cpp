@@ -93,8 +93,7 @@ class Attribution {
     for (FixObservation& one : worst) one.applicable = false;
     for (std::size_t start = 0; start < repeated.size(); start += options_.batch_size) {
       const std::size_t count = std::min(options_.batch_size, repeated.size() - start);
-      const std::vector<FixObservation> trials =
-          evaluate_(std::span(repeated).subspan(start, count));
+      const std::vector<FixObservation> trials = evaluate_(std::span(repeated).subspan(start, count));
       result_.trials += trials.size();
       if (trials.size() < count) throw Stopped{};
       for (std::size_t i = 0; i < count; ++i) {

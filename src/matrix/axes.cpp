@@ -75,6 +75,12 @@ Cell cell_of(const Matrix& matrix, const Choice& choice) {
     const Axis& axis = matrix.axes[a];
     axis.field->set(cell, choice[a] == 0 ? axis.off : axis.on[choice[a] - 1].value);
   }
+  // A pinned release goes off with the pipeline: a single stage sends nothing that it could
+  // release. Where release is a switch of its own, that combination does not exist instead.
+  const bool release_is_switch =
+      std::any_of(matrix.axes.begin(), matrix.axes.end(),
+                  [](const Axis& axis) { return axis.field->name == "release"; });
+  if (cell.pp == 1 && !release_is_switch) cell.release = false;
   return cell;
 }
 
@@ -91,6 +97,25 @@ std::string label_of(const Matrix& matrix, const Choice& choice) {
   return text.empty() ? "base" : text;
 }
 
+std::map<Choice, std::size_t> places_of(const Matrix& matrix) {
+  std::map<Choice, std::size_t> places;
+  for (std::size_t i = 0; i < matrix.choices.size(); ++i) places[matrix.choices[i]] = i;
+  return places;
+}
+
+std::vector<std::size_t> one_smaller(const std::map<Choice, std::size_t>& places,
+                                     const Choice& choice) {
+  std::vector<std::size_t> smaller;
+  for (std::size_t a = 0; a < choice.size(); ++a) {
+    if (choice[a] == 0) continue;
+    Choice without = choice;
+    without[a] = 0;
+    if (const auto place = places.find(without); place != places.end())
+      smaller.push_back(place->second);
+  }
+  return smaller;
+}
+
 Settings settings_of(const Matrix& matrix, const Choice& choice) {
   Settings settings;
   for (std::size_t a = 0; a < choice.size(); ++a)
@@ -105,8 +130,14 @@ Matrix make_matrix(const Scenario& scenario, const Cell& pinned, bool with_recom
   Matrix matrix;
   matrix.base = pinned;
   for (const std::string& name : scenario.toggles) {
-    if (name == "pp" && pinned.pp == 1) continue;
-    if (name == "recompute" && !with_recompute) continue;
+    if (name == "pp" && pinned.pp == 1) {
+      matrix.left_out.push_back("pp-merge: one stage was asked for (--pp)");
+      continue;
+    }
+    if (name == "recompute" && !with_recompute) {
+      matrix.left_out.push_back("recompute: not asked for (--recompute)");
+      continue;
+    }
     Axis axis = axis_for(name, scenario, pinned);
     if (axis.on.empty()) continue;
     refuse_foreign_value(axis, scenario, pinned);
@@ -126,6 +157,16 @@ Matrix make_matrix(const Scenario& scenario, const Cell& pinned, bool with_recom
       choice[a] = 0;
     }
   }
+  for (std::size_t a = 0; a < matrix.axes.size(); ++a)
+    for (std::size_t i = 0; i < matrix.axes[a].on.size(); ++i) {
+      if (std::any_of(matrix.choices.begin(), matrix.choices.end(),
+                      [&](const Choice& c) { return c[a] == i + 1; }))
+        continue;
+      Choice alone(matrix.axes.size(), 0);
+      alone[a] = i + 1;
+      matrix.left_out.push_back(matrix.axes[a].on[i].label + ": " +
+                                why_impossible(cell_of(matrix, alone)));
+    }
   std::stable_sort(matrix.choices.begin(), matrix.choices.end(),
                    [](const Choice& a, const Choice& b) { return num_on(a) < num_on(b); });
   return matrix;

@@ -1,6 +1,7 @@
 // Stage: matrix. The switches of a run and the cells they span.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,7 @@ struct AxisValue {
 };
 struct Axis {
   const Field* field = nullptr;  // of the common table or the scenario's own
-  std::string off;               // value of the field when off
+  std::string off;  // value of the field when off
   std::vector<AxisValue> on;
 };
 
@@ -27,20 +28,25 @@ using Choice = std::vector<std::size_t>;
 struct Matrix {
   Cell base;  // sizes and pinned toggles; every axis off
   std::vector<Axis> axes;
+  // Switches of the scenario that no cell has on, and why: "skip_c_identity: at tp 1 ...".
+  std::vector<std::string> left_out;
   std::vector<Choice> choices;  // all possible cells: the base, each switch alone, pairs, ..., all
 };
 
-// The scenario's switches (Scenario::toggles) on top of `pinned`. A pipeline switch (pp) is in the
-// matrix when pinned.pp is above 1, off meaning one stage with the same blocks and micro-batches; a
-// recompute switch when `with_recompute`, with both kinds. Impossible cells are left out. Errors:
-// UsageError when `pinned` has a switch at a value that is neither its off- nor one of its
-// on-values.
+// The scenario's switches (Scenario::toggles) on top of `pinned`. A pipeline switch (pp) is in the matrix
+// when pinned.pp is above 1, off meaning one stage with the same blocks and micro-batches; a recompute
+// switch when `with_recompute`, with both kinds. Impossible cells are left out. Errors: UsageError when `pinned`
+// has a switch at a value that is neither its off- nor one of its on-values.
 Matrix make_matrix(const Scenario& scenario, const Cell& pinned, bool with_recompute);
 
 Cell cell_of(const Matrix& matrix, const Choice& choice);
 std::size_t num_on(const Choice& choice);
 // "skip_c_identity + residual"; "base" when all are off.
 std::string label_of(const Matrix& matrix, const Choice& choice);
+// Where each choice stands in matrix.choices.
+std::map<Choice, std::size_t> places_of(const Matrix& matrix);
+// The places of the choices with one switch less. A switch that can't be off beside the others has none.
+std::vector<std::size_t> one_smaller(const std::map<Choice, std::size_t>& places, const Choice& choice);
 // The on-values as settings.
 Settings settings_of(const Matrix& matrix, const Choice& choice);
 

@@ -1,5 +1,3 @@
-#include "matrix/cells_file.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,6 +12,7 @@
 
 #include "base/error.hpp"
 #include "engine/run_cell.hpp"
+#include "matrix/cells_file.hpp"
 #include "outcome/judge.hpp"
 
 namespace culprit {
@@ -66,7 +65,7 @@ std::vector<const Field*> read_header(const std::vector<std::string>& names) {
         names.begin() + static_cast<std::ptrdiff_t>(i))
       throw UsageError(fmt::format("line 1: column '{}' stands twice", name));
     const auto row = std::find_if(fields().begin(), fields().end(),
-                                  [&](const Field& f) { return f.csv_column && f.name == name; });
+                                  [&](const Field& f) { return f.name == name; });
     if (row != fields().end()) {
       columns.push_back(&*row);
     } else if (std::find(kResultColumns.begin(), kResultColumns.end(), name) !=
@@ -74,8 +73,7 @@ std::vector<const Field*> read_header(const std::vector<std::string>& names) {
       columns.push_back(nullptr);
     } else {
       std::vector<std::string> known;
-      for (const Field& f : fields())
-        if (f.csv_column) known.push_back(f.name);
+      for (const Field& f : fields()) known.push_back(f.name);
       throw UsageError(
           fmt::format("line 1: unknown column '{}', known are {} and the result columns {}", name,
                       fmt::join(known, ", "), fmt::join(kResultColumns, ", ")));
@@ -86,17 +84,26 @@ std::vector<const Field*> read_header(const std::vector<std::string>& names) {
 
 }  // namespace
 
-CellsFile read_cells(std::istream& in) {
+CellsFile read_cells(std::istream& in, const std::optional<std::string>& framework) {
+  Cell defaults;
+  if (framework) field("framework").set(defaults, *framework);
   CellsFile file;
   std::string line;
   int number = 0;
   if (!next_line(in, line, number) || line.empty())
     throw UsageError("line 1: no header; expected toggle columns such as tp,pp,acc,recompute");
+  if (line.starts_with("\xEF\xBB\xBF"))
+    line.erase(0, 3);  // the mark that spreadsheets put before UTF-8
   const auto columns = read_header(split_line(line, number));
   for (const Field* column : columns)
     if (column) file.columns.push_back(column->name);
   if (file.columns.empty())
     throw UsageError("line 1: no toggle column; expected such as tp,pp,acc,recompute");
+  const auto named = std::find(file.columns.begin(), file.columns.end(), "framework");
+  if (framework && named != file.columns.end())
+    throw UsageError(
+        fmt::format("line 1: the column framework and --framework {} are both given; leave one out",
+                    *framework));
   const bool has_blocks =
       std::find(file.columns.begin(), file.columns.end(), "blocks") != file.columns.end();
 
@@ -106,7 +113,7 @@ CellsFile read_cells(std::istream& in) {
     if (values.size() != columns.size())
       throw UsageError(fmt::format("line {}: got {} values, expected {}", number, values.size(),
                                    columns.size()));
-    Cell cell;
+    Cell cell = defaults;
     std::vector<std::string> toggles;
     try {
       for (std::size_t i = 0; i < columns.size(); ++i) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,9 +20,10 @@ struct CellsFile {
 };
 
 // Reads a header of toggle columns in any order (result columns are ignored) and one cell a line. A
-// missing column takes its default. Errors: UsageError with the line: an unknown or repeated
-// column, an unknown value, a wrong number of values, an impossible combination, no header.
-CellsFile read_cells(std::istream& in);
+// missing column takes its default; that of `framework` can be given. Errors: UsageError with the
+// line: an unknown or repeated column, an unknown value, a wrong number of values, an impossible
+// combination, no header, a framework both given and a column.
+CellsFile read_cells(std::istream& in, const std::optional<std::string>& framework = std::nullopt);
 
 // The header and rows as read, with the result columns outcome, kind, where, loss, worst, checksum,
 // freed.

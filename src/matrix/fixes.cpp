@@ -41,6 +41,8 @@ std::string_view effect_name(FixEffect effect) {
       return "turns silent";
     case FixEffect::kStillWrong:
       return "still wrong";
+    case FixEffect::kBreaks:
+      return "breaks a passing cell";
     case FixEffect::kNotApplicable:
       return "not applicable";
   }
@@ -48,7 +50,10 @@ std::string_view effect_name(FixEffect effect) {
 }
 
 FixEffect classify_fix(const Outcome& before, const Outcome& after) {
-  if (after.outcome == OutcomeClass::kPass) return FixEffect::kClears;
+  const bool passes = after.outcome == OutcomeClass::kPass;
+  if (before.outcome == OutcomeClass::kPass)
+    return passes ? FixEffect::kNotApplicable : FixEffect::kBreaks;
+  if (passes) return FixEffect::kClears;
   const bool was_silent = row_of(before.outcome).silent;
   const bool is_silent = row_of(after.outcome).silent;
   if (before.outcome == after.outcome && before.kind == after.kind &&

@@ -16,29 +16,24 @@ struct Fix {
   Settings settings;
 };
 
-// copy (skip off), view, detach, reshape, mark_not_inplace, an operator before, the overlap path,
-// the other recompute kind (whose settings depend on the cell: none here).
+// copy (skip off), view, detach, reshape, mark_not_inplace, an operator before, the overlap path, the other
+// recompute kind (whose settings depend on the cell: none here).
 const std::vector<Fix>& candidate_fixes();
 
-// The cell with the fix applied. Empty settings: the other recompute kind. `applies` is false when
-// nothing changes or the result is impossible.
+// The cell with the fix applied. Empty settings: the other recompute kind. `applies` is false when nothing
+// changes or the result is impossible.
 struct FixedCell {
   Cell cell;
   bool applies = false;
 };
 FixedCell apply_fix(const Fix& fix, const Cell& cell);
 
-enum class FixEffect {
-  kClears,
-  kNoEffect,
-  kFailsDifferently,
-  kTurnsSilent,
-  kStillWrong,
-  kNotApplicable
-};
+// kNotApplicable also where the cell passes without the fix and with it.
+enum class FixEffect { kClears, kNoEffect, kFailsDifferently, kTurnsSilent, kStillWrong, kBreaks, kNotApplicable };
 std::string_view effect_name(FixEffect effect);
 
-// What a fix did to one failing cell. Silent means wrong or missing numbers without an error.
+// What a fix did to one cell, failing or (at another fan-out) passing before. Silent means wrong or missing numbers
+// without an error.
 FixEffect classify_fix(const Outcome& before, const Outcome& after);
 
 // One fix at one failing cell.

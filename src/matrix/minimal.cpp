@@ -37,20 +37,14 @@ std::string in_words(OutcomeClass outcome, const std::string& kind, const std::s
 
 std::vector<std::size_t> minimal_failures(const Matrix& matrix,
                                           const std::vector<Outcome>& outcomes) {
-  std::map<Choice, std::size_t> index;
-  for (std::size_t i = 0; i < matrix.choices.size(); ++i) index[matrix.choices[i]] = i;
+  const std::map<Choice, std::size_t> places = places_of(matrix);
   std::vector<std::size_t> minimal;
   for (std::size_t i = 0; i < matrix.choices.size(); ++i) {
     if (passes(outcomes[i])) continue;
-    bool is_minimal = true;
-    for (std::size_t a = 0; a < matrix.axes.size(); ++a) {
-      if (matrix.choices[i][a] == 0) continue;
-      Choice smaller = matrix.choices[i];
-      smaller[a] = 0;
-      const auto place = index.find(smaller);
-      is_minimal &= place == index.end() || passes(outcomes[place->second]);
-    }
-    if (is_minimal) minimal.push_back(i);
+    const auto smaller = one_smaller(places, matrix.choices[i]);
+    if (std::all_of(smaller.begin(), smaller.end(),
+                    [&](std::size_t s) { return passes(outcomes[s]); }))
+      minimal.push_back(i);
   }
   std::stable_sort(minimal.begin(), minimal.end(), [&](std::size_t a, std::size_t b) {
     const auto silent = [&](std::size_t i) { return row_of(outcomes[i].outcome).silent; };

@@ -1,5 +1,3 @@
-#include "matrix/trial_runner.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <string.h>
@@ -11,26 +9,30 @@
 
 #include "base/error.hpp"
 #include "base/exit_status.hpp"
+#include "matrix/trial_runner.hpp"
 #include "outcome/outcome_json.hpp"
 #include "trace/trace_json.hpp"
 
 namespace culprit {
 namespace {
 
-// The program is no scenario's, or lacks what it needs. Errors: UnavailableError, SetupError.
+// The program is no scenario's, refuses its cell or lacks what it needs. Errors: UsageError,
+// UnavailableError, SetupError.
 [[noreturn]] void throw_failure(const ProcessResult& result,
                                 const std::vector<std::string>& command, const std::string& why) {
-  if (result.end == ProcessEnd::kExited && result.value == kExitUnavailable) {
-    std::string words = result.err.text();
-    while (words.ends_with('\n')) words.pop_back();
+  std::string words = result.err.text();
+  while (words.ends_with('\n')) words.pop_back();
+  if (result.end == ProcessEnd::kExited && result.value == kExitUnavailable)
     throw UnavailableError(words);
-  }
+  if (result.end == ProcessEnd::kExited && result.value == kExitUsage)
+    throw UsageError(fmt::format("a cell can't be run: {} (repeat it by hand: {})", words,
+                                 fmt::join(command, " ")));
   throw SetupError(fmt::format("{}: {}; repeat it by hand: {}\n{}", command[0], why,
                                fmt::join(command, " "), result.err.text()));
 }
 
 // The outcome of a cell whose process died or was killed over it; none where it ended by itself.
-// Errors: SetupError, Stopped.
+// Errors: as throw_failure; Stopped.
 std::optional<Outcome> outcome_of_death(const ProcessResult& result,
                                         const std::vector<std::string>& command) {
   Outcome outcome;
@@ -66,7 +68,12 @@ Outcome outcome_of(const ProcessResult& result, const std::vector<std::string>& 
     throw_failure(result, command, fmt::format("ended with exit status {}", result.value));
   const std::string out = result.out.text();
   if (out.empty()) throw_failure(result, command, "printed no outcome");
-  return parse_json_line(out.substr(0, out.find('\n')));
+  Outcome outcome = parse_json_line(out.substr(0, out.find('\n')));
+  if (outcome.outcome != *outcome_of_exit(result.value))
+    throw_failure(result, command,
+                  fmt::format("ended with exit status {}, but its line says {}", result.value,
+                              row_of(outcome.outcome).name));
+  return outcome;
 }
 
 }  // namespace
@@ -90,23 +97,31 @@ ProcessRequest TrialRunner::request(const std::vector<std::string>& flags) const
   return request;
 }
 
-void TrialRunner::keep(const Cell& cell, const Outcome& outcome) {
+void TrialRunner::keep(const Cell& cell, Outcome outcome) {
+  if (options_.on_outcome) options_.on_outcome(outcome);
   const auto flags = program_flags(cell);
   known_[flags] = outcome;
   if (options_.on_done) options_.on_done(flags, outcome, to_json_line(scenario_, cell, outcome));
+}
+
+void TrialRunner::remember(const Cell& cell, const Outcome& outcome) {
+  known_[program_flags(cell)] = outcome;
 }
 
 std::vector<Outcome> TrialRunner::run(const std::vector<Cell>& cells) {
   std::vector<Cell> missing;
   for (const Cell& cell : cells)
     if (known_.try_emplace(program_flags(cell)).second) missing.push_back(cell);
+  if (options_.program.empty() && !missing.empty())
+    throw SetupError(fmt::format("{} of {} cells are not there, the first is {}", missing.size(),
+                                 cells.size(), fmt::join(program_flags(missing[0]), " ")));
   if (options_.on_planned) options_.on_planned(known_.size());
   if (options_.many_cells_a_process)
     run_together(std::move(missing));
   else
     run_alone(missing);
   std::vector<Outcome> outcomes;
-  for (const Cell& cell : cells) outcomes.push_back(known_.at(program_flags(cell)));
+  for (const Cell& cell : cells) outcomes.push_back(known_.at(program_flags(cell)).value());
   return outcomes;
 }
 
@@ -189,12 +204,14 @@ std::vector<CellTrace> TrialRunner::trace(const std::vector<Cell>& cells,
       .cancel_fd = options_.cancel_fd};
   if (!run_processes(requests, options)) throw Stopped();
   std::vector<CellTrace> traces;
-  for (const auto& file : files) {
-    std::ifstream in(file, std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-    traces.push_back(text.empty() ? CellTrace{} : trace_from_json(text));
-  }
+  for (const auto& file : files) traces.push_back(read_trace(file));
   return traces;
+}
+
+CellTrace read_trace(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  return text.empty() ? CellTrace{} : trace_from_json(text);
 }
 
 }  // namespace culprit

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,9 @@
 namespace culprit {
 
 struct TrialOptions {
-  std::filesystem::path program;   // the scenario's
-  std::vector<std::string> flags;  // that each process gets beside its cell's: where it runs
+  // The scenario's; empty: nothing runs, a cell that is not known is an error.
+  std::filesystem::path program = {};
+  std::vector<std::string> flags = {};  // that each process gets beside its cell's: where it runs
   // A process runs many cells, one after the other, because starting one is dear (a CUDA context);
   // one that dies costs its cell, and another goes on with the rest.
   bool many_cells_a_process = false;
@@ -25,6 +27,8 @@ struct TrialOptions {
   // Without any rank finishing an operation: the process group is killed and the cell is HANG.
   std::chrono::milliseconds stall_deadline{10000};
   int cancel_fd = -1;
+  // What a cell came to, before anybody sees it: may rewrite text (mask what is private).
+  std::function<void(Outcome& outcome)> on_outcome = {};
   // Before a batch starts: how many trials there are then in all, finished ones included.
   std::function<void(std::size_t num_trials)> on_planned;
   // As each cell ends: its flags, what it came to, its JSON line (made up for a killed one).
@@ -47,6 +51,8 @@ class TrialRunner {
   // `files`. A cell that left no file (killed, crashed) has an empty trace. Errors: as run.
   std::vector<CellTrace> trace(const std::vector<Cell>& cells,
                                const std::vector<std::filesystem::path>& files);
+  // Takes a cell as run.
+  void remember(const Cell& cell, const Outcome& outcome);
   std::size_t trials() const { return known_.size(); }
 
  private:
@@ -54,12 +60,16 @@ class TrialRunner {
   ProcessRequest request(const std::vector<std::string>& flags) const;
   void run_alone(const std::vector<Cell>& cells);
   void run_together(std::vector<Cell> cells);
-  void keep(const Cell& cell, const Outcome& outcome);
+  void keep(const Cell& cell, Outcome outcome);
 
   std::string scenario_;
   TrialOptions options_;
-  std::map<std::vector<std::string>, Outcome> known_;
+  std::map<std::vector<std::string>, std::optional<Outcome>>
+      known_;  // by flags; empty: asked for, not ended
 };
+
+// The trace in a file; empty when there is none. Errors: SetupError.
+CellTrace read_trace(const std::filesystem::path& file);
 
 // All flags of a cell as its program takes them: defaults too where none differs, so that it is
 // never mistaken for the claim.

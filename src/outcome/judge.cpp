@@ -1,28 +1,13 @@
-#include "outcome/judge.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "outcome/judge.hpp"
 #include "outcome/tolerance.hpp"
 
 namespace culprit {
 namespace {
-
-const char* pass_name(Phase::Pass pass) {
-  switch (pass) {
-    case Phase::Pass::kStart:
-      return "start";
-    case Phase::Pass::kForward:
-      return "forward";
-    case Phase::Pass::kBackward:
-      return "backward";
-    case Phase::Pass::kFinish:
-      return "finish";
-  }
-  return "";
-}
 
 std::string phase_text(Phase phase) {
   const bool in_micro_batch =
@@ -81,6 +66,24 @@ double deviation(const std::vector<float>& grad, const std::vector<double>& expe
   return worst / std::max(largest, 1e-12);
 }
 
+// The worst entry of a gradient; `columns` of the shard.
+BadValue worst_entry(const std::vector<float>& grad, const std::vector<double>& expected,
+                     std::int64_t columns) {
+  BadValue bad;
+  double worst = -1.0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const double off = std::abs(static_cast<double>(grad[i]) - expected[i]);
+    if (!larger(off, worst)) continue;
+    worst = off;
+    bad.row = static_cast<std::int64_t>(i) / columns;
+    bad.col = static_cast<std::int64_t>(i) % columns;
+    bad.got = static_cast<double>(grad[i]);
+    bad.expected = expected[i];
+  }
+  bad.deviation = deviation(grad, expected);
+  return bad;
+}
+
 std::vector<double> expected_shard(const Cell& cell, const RankResult& rank,
                                    const ParameterSpec& spec, const std::vector<double>& whole) {
   return shard_of(whole, spec.shape, spec.split, rank.tp_rank, cell.tp);
@@ -108,9 +111,15 @@ Outcome judge(const Cell& cell, const std::vector<RankResult>& results,
   const Tolerance tolerance = tolerance_for(cell);
   std::string missing;
   double worst = 0.0, loss = 0.0;
+  bool wrong_loss = false;
   int freed = 0;
   for (const RankResult& rank : results) {
-    if (rank.tp_rank == 0) loss += rank.loss;
+    if (rank.stage == cell.pp - 1) {
+      // Every tensor rank of the last stage has the loss; the first one's is reported.
+      if (rank.tp_rank == 0) loss = rank.loss;
+      wrong_loss |= over(std::abs(rank.loss - reference.loss),
+                         tolerance.loss * std::max(1.0, std::abs(reference.loss)));
+    }
     freed += rank.released_outputs;
     for (const ParameterGrad& parameter : rank.grads) {
       const ParameterSpec& spec = parameter.spec;
@@ -136,8 +145,7 @@ Outcome judge(const Cell& cell, const std::vector<RankResult>& results,
   outcome.loss = loss;
   outcome.worst = worst;
   outcome.freed = freed;
-  if (over(std::abs(loss - reference.loss),
-           tolerance.loss * std::max(1.0, std::abs(reference.loss))))
+  if (wrong_loss)
     outcome.outcome = OutcomeClass::kWrongLoss;
   else if (!missing.empty())
     outcome.outcome = OutcomeClass::kMissingGrad;
@@ -163,6 +171,10 @@ std::optional<Place> locate_first(const Cell& cell, const std::vector<RankResult
           const auto expected = expected_shard(
               cell, rank, parameter.spec, reference.grads.at(name).at(static_cast<std::size_t>(m)));
           if (grad && !over(deviation(*grad, expected), tolerance.grad)) continue;
+          if (grad && place.ranks.empty())
+            place.value =
+                worst_entry(*grad, expected,
+                            shard_shape(parameter.spec.shape, parameter.spec.split, cell.tp).cols);
           place.ranks += fmt::format("{}{}", place.ranks.empty() ? "" : ",", rank.tp_rank);
           place.stage = rank.stage;
         }

@@ -1,9 +1,15 @@
-#include "outcome/reference.hpp"
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <limits>
 #include <mutex>
+#include <string>
 #include <tuple>
 
+#include "base/error.hpp"
+#include "outcome/reference.hpp"
 #include "tensor/matmul_f64.hpp"
 
 namespace culprit {
@@ -23,10 +29,42 @@ void add_to(std::vector<double>& sum, const std::vector<double>& part, double fa
   for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += factor * part[i];
 }
 
+// Below the first the largest entry of a gradient says nothing about the framework any more (the
+// judge divides by it); above the second float32 has no room for its square.
+constexpr double kVanished = 1e-12;
+constexpr double kOverflows = 1e18;
+
+void refuse_unjudgeable(const Reference& reference, const std::vector<ParameterSpec>& parameters) {
+  const auto refuse = [](const std::string& what) {
+    throw UsageError(
+        what +
+        " in the one-rank reference itself, so nothing can be judged by it; choose a smaller size");
+  };
+  if (!(reference.loss <= kOverflows)) refuse("the loss overflows");
+  for (const ParameterSpec& spec : parameters) {
+    if (!spec.trainable) continue;
+    double largest = 0.0;
+    for (const double g : reference.grads.at(spec.name).back())
+      largest = std::isnan(g) ? g : std::max(largest, std::abs(g));
+    if (!(largest <= kOverflows)) refuse(fmt::format("the gradient of {} overflows", spec.name));
+    if (largest < kVanished)
+      refuse(fmt::format("the gradient of {} vanishes (its largest entry is {:.1e})", spec.name,
+                         largest));
+  }
+}
+
+double free_memory_bytes() {
+  std::ifstream in("/proc/meminfo");
+  for (std::string line; std::getline(in, line);)
+    if (line.starts_with("MemAvailable:")) return std::stod(line.substr(13)) * 1024;
+  return std::numeric_limits<double>::infinity();
+}
+
 }  // namespace
 
-ReferenceOps::ReferenceOps(const Cell& cell, const std::vector<ParameterSpec>& parameters)
-    : cell_(cell) {
+ReferenceOps::ReferenceOps(const Cell& cell, const std::vector<ParameterSpec>& parameters,
+                           std::function<void()> on_operation)
+    : cell_(cell), on_operation_(std::move(on_operation)) {
   for (const auto& spec : parameters) {
     auto node = std::make_shared<ReferenceNode>();
     node->shape = spec.shape;
@@ -47,6 +85,7 @@ ReferenceValue ReferenceOps::record(Shape shape, std::vector<double> value,
   node->inputs = std::move(inputs);
   node->pull = std::move(pull);
   tape_.push_back(node);
+  if (on_operation_) on_operation_();
   return node;
 }
 
@@ -96,10 +135,29 @@ void ReferenceOps::sweep(const ReferenceValue& root, std::vector<double> grad) {
   tape_.clear();
 }
 
-Reference make_reference(const Model& model, const Cell& cell, bool keep_all) {
+void refuse_too_large(const Model& model, const Cell& cell) {
+  double parameters = 0;
+  for (const ParameterSpec& spec : model.parameters(cell))
+    parameters += static_cast<double>(spec.shape.rows) * static_cast<double>(spec.shape.cols);
+  const double activation = static_cast<double>(cell.tokens) * static_cast<double>(cell.hidden);
+  // Per parameter: the value made for the upload, the engine's value and gradient, the reference's
+  // value and gradient (float64) and the kept gradients of each micro-batch. Per activation: a
+  // handful a block, on both paths.
+  const double bytes = parameters * (4.0 + 4.0 + 4.0 + 16.0 + 8.0 * cell.acc) +
+                       activation * 12.0 * 8.0 * cell.blocks;
+  const double available = free_memory_bytes();
+  if (bytes > available)
+    throw UsageError(fmt::format(
+        "this size needs about {:.1f} GiB of memory, {:.1f} GiB are free; choose a smaller one",
+        bytes / (1 << 30), available / (1 << 30)));
+}
+
+Reference make_reference(const Model& model, const Cell& cell, bool keep_all,
+                         const std::function<void()>& on_operation) {
+  refuse_too_large(model, cell);
   const std::vector<ParameterSpec> parameters = model.parameters(cell);
   const Shape activation{cell.tokens, cell.hidden};
-  ReferenceOps ops(cell, parameters);
+  ReferenceOps ops(cell, parameters, on_operation);
   Reference reference;
   for (int m = 0; m < cell.acc; ++m) {
     const auto x = ops.constant(start_values(cell, ValueKind::kData, m, 0, activation), activation);
@@ -116,6 +174,7 @@ Reference make_reference(const Model& model, const Cell& cell, bool keep_all) {
         reference.grads[spec.name].push_back(ops.parameter(spec.name)->grad);
   }
   reference.backward_order = ops.backward_order();
+  refuse_unjudgeable(reference, parameters);
   return reference;
 }
 

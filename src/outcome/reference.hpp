@@ -30,7 +30,8 @@ class ReferenceOps {
  public:
   using Value = ReferenceValue;
 
-  ReferenceOps(const Cell& cell, const std::vector<ParameterSpec>& parameters);
+  ReferenceOps(const Cell& cell, const std::vector<ParameterSpec>& parameters,
+               std::function<void()> on_operation = {});
 
   const Cell& cell() const { return cell_; }
   ReferenceValue parameter(const std::string& name) const { return parameters_.at(name); }
@@ -43,6 +44,9 @@ class ReferenceOps {
     return matmul(x, parameter(weight));
   }
   ReferenceValue overlap_linear(const ReferenceValue& x, const std::string& weight, OverlapWait) {
+    return matmul(x, parameter(weight));
+  }
+  ReferenceValue frozen_column_linear(const ReferenceValue& x, const std::string& weight) {
     return matmul(x, parameter(weight));
   }
   ReferenceValue row_linear(const ReferenceValue& x, const std::string& weight) {
@@ -65,6 +69,7 @@ class ReferenceOps {
                         std::function<void(const ReferenceNode&)> pull);
 
   const Cell& cell_;
+  std::function<void()> on_operation_;
   std::map<std::string, ReferenceValue> parameters_;
   std::vector<ReferenceValue> tape_;
   std::vector<std::string> backward_order_;
@@ -78,9 +83,18 @@ struct Reference {
   std::vector<std::string> backward_order;
 };
 
+// Errors: UsageError when one step of this cell needs more memory than the machine has free
+// (engine, reference and gradients of all ranks together; an estimate from the parameters and
+// activations).
+void refuse_too_large(const Model& model, const Cell& cell);
+
 // Runs the model of the cell's shape; ignores every toggle that must not change numbers.
-// `keep_all`: keep the gradients after each micro-batch, not only the last.
-Reference make_reference(const Model& model, const Cell& cell, bool keep_all);
+// `keep_all`: keep the gradients after each micro-batch, not only the last. `on_operation` is
+// called after each operation: at large sizes the reference takes long, and its time must not look
+// like a rank that hangs. Errors: as refuse_too_large; UsageError when loss or gradients overflow
+// or vanish in the reference itself, so that nothing can be judged by it.
+Reference make_reference(const Model& model, const Cell& cell, bool keep_all,
+                         const std::function<void()>& on_operation = {});
 
 // References of the same model by shape, so that a file of cells makes each once. Thread-safe.
 class ReferenceCache {

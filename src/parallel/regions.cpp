@@ -1,9 +1,8 @@
-#include "parallel/regions.hpp"
-
 #include <memory>
 
 #include "autograd/custom_function.hpp"
 #include "autograd/functions.hpp"
+#include "parallel/regions.hpp"
 
 namespace culprit {
 namespace {
@@ -141,6 +140,30 @@ class OverlapLinearFunction final : public CustomFunction {
   std::vector<Unwaited> unwaited_;
 };
 
+class FrozenLinearFunction final : public CustomFunction {
+ public:
+  std::string name() const override { return "frozen_linear"; }
+
+  std::vector<Tensor> forward(FunctionContext& fc, const std::vector<Tensor>& inputs) override {
+    const Tensor no_bias;
+    fc.save_for_backward({inputs[0], inputs[1], no_bias});
+    return {matmul(fc.context(), inputs[0], inputs[1])};
+  }
+  std::vector<Tensor> backward(FunctionContext& fc, const std::vector<Tensor>& grads) override {
+    const std::vector<Tensor> saved = fc.saved();
+    const Tensor& x = saved[0];  // [T, I]
+    const Tensor& w = saved[1];  // [I, O]
+    // What it asks is the object that came back from saving, not its input.
+    if (x.stop_gradient()) return {Tensor(), Tensor()};
+    Context& context = fc.context();
+    const auto [rows, inner] = x.shape();
+    const Tensor dx = context.wrap(context.allocate({rows, inner}));
+    context.backend().matmul(grads[0].impl()->data(), false, w.impl()->data(), true,
+                             dx.impl()->data(), rows, inner, w.shape().cols);
+    return {dx, Tensor()};
+  }
+};
+
 }  // namespace
 
 Tensor identity_region(Context& context, const TensorParallelGroup& group, IdentityVariant variant,
@@ -160,6 +183,10 @@ Tensor all_gather_region(Context& context, const TensorParallelGroup& group, con
 Tensor overlap_linear(Context& context, const TensorParallelGroup& group, bool skip_copy,
                       const Tensor& x, const Tensor& w, OverlapWait wait) {
   return apply(context, std::make_shared<OverlapLinearFunction>(group, skip_copy, wait), {x, w})[0];
+}
+
+Tensor frozen_linear(Context& context, const Tensor& x, const Tensor& w) {
+  return apply(context, std::make_shared<FrozenLinearFunction>(), {x, w})[0];
 }
 
 }  // namespace culprit

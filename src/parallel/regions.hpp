@@ -42,4 +42,9 @@ enum class OverlapWait { kBeforeUse, kLeftOut };
 Tensor overlap_linear(Context& context, const TensorParallelGroup& group, bool skip_copy,
                       const Tensor& x, const Tensor& w, OverlapWait wait = OverlapWait::kBeforeUse);
 
+// x [T, I], w [I, O] -> [T, O], a linear whose weight takes no gradient (quantised, rule 20): saves
+// both through the context; backward gives dx only if the *saved* x needs a gradient, else none.
+// alias: fresh. Errors: SAVE_NONE as above.
+Tensor frozen_linear(Context& context, const Tensor& x, const Tensor& w);
+
 }  // namespace culprit

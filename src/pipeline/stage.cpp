@@ -8,6 +8,20 @@
 
 namespace culprit {
 
+const char* pass_name(Phase::Pass pass) {
+  switch (pass) {
+    case Phase::Pass::kStart:
+      return "start";
+    case Phase::Pass::kForward:
+      return "forward";
+    case Phase::Pass::kBackward:
+      return "backward";
+    case Phase::Pass::kFinish:
+      return "finish";
+  }
+  return "";
+}
+
 void PipelineStage::run() {
   run_1f1b(
       policy_.stage, policy_.num_stages, policy_.num_micro_batches, [this](int m) { forward(m); },
@@ -42,8 +56,7 @@ std::vector<Tensor> PipelineStage::receive_inputs(int micro_batch) {
 
 void PipelineStage::send_outputs(const std::vector<Tensor>& outputs, int micro_batch) {
   for (const Tensor& output : outputs)
-    pipe_->send(raw_elements(output), policy_.stage + 1,
-                fmt::format("send of activation {}", micro_batch));
+    pipe_->send(raw_elements(output), policy_.stage + 1, fmt::format("send of activation {}", micro_batch));
   if (!policy_.release_sent_outputs) return;
   for (const Tensor& output : outputs) {
     // Rule 16: whatever was written in place may still be someone's input and is kept.
@@ -71,12 +84,10 @@ void PipelineStage::backward(int micro_batch) {
   std::vector<Tensor> grads(outputs.size());
   for (std::size_t i = 0; !last() && i < outputs.size(); ++i) {
     grads[i] = context_.wrap(context_.allocate(policy_.boundary[i]));
-    if (!pipe_->receive(raw_elements(grads[i]), policy_.stage + 1,
-                        fmt::format("receive of gradient {}", micro_batch)))
-      throw SubjectError(
-          kind::kNoInputGrad,
-          "backward(): argument 'grad_tensors' must be paddle.Tensor, but got NoneType: the next "
-          "stage sent no gradient of its input");
+    if (!pipe_->receive(raw_elements(grads[i]), policy_.stage + 1, fmt::format("receive of gradient {}", micro_batch)))
+      throw SubjectError(kind::kNoInputGrad,
+                         "backward(): argument 'grad_tensors' must be paddle.Tensor, but got NoneType: the next "
+                         "stage sent no gradient of its input");
     context_.operation_done();
   }
   culprit::backward(context_, outputs, grads);

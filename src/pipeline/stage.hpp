@@ -11,8 +11,8 @@
 
 namespace culprit {
 
-// When the loss is divided by the number of micro-batches: in the last stage's forward, or once on
-// the accumulated gradients at the end of the step (the framework's enable_delay_scale_loss).
+// When the loss is divided by the number of micro-batches: in the last stage's forward, or once on the
+// accumulated gradients at the end of the step (the framework's enable_delay_scale_loss).
 enum class LossDivision { kImmediate, kDelayed };
 
 struct StagePolicy {
@@ -27,9 +27,9 @@ struct StagePolicy {
 
 // What the model does; all run on the rank's own Context.
 struct StageModel {
-  std::function<Tensor(int micro_batch)> data;  // stage 0: [T, H], stops gradients
-  // This stage's layers. Stage 0 gets the data alone, the others `boundary`; the last gives the
-  // model's output alone, the others `boundary`.
+  std::function<Tensor(int micro_batch)> data;               // stage 0: [T, H], stops gradients
+  // This stage's layers. Stage 0 gets the data alone, the others `boundary`; the last gives the model's
+  // output alone, the others `boundary`.
   std::function<std::vector<Tensor>(const std::vector<Tensor>& inputs)> forward;
   std::function<Tensor(const Tensor& y, int micro_batch)> loss;  // last stage: [1, 1], undivided
 };
@@ -41,22 +41,24 @@ struct Phase {
   int micro_batch = 0;
 };
 
+// "start", "forward", "backward", "finish".
+const char* pass_name(Phase::Pass pass);
+
 class PipelineStage {
  public:
   // `pipe` is the group of this tensor rank's stages in stage order; null for a single stage. All
   // references must outlive the object.
-  PipelineStage(Context& context, const StagePolicy& policy, const StageModel& model,
-                Communicator* pipe)
+  PipelineStage(Context& context, const StagePolicy& policy, const StageModel& model, Communicator* pipe)
       : context_(context), policy_(policy), model_(model), pipe_(pipe) {}
 
-  // One step: every micro-batch forward and backward in 1F1B order. Errors: SubjectError; phase()
-  // then tells where. Peers that wait for this rank's next message see it leave.
+  // One step: every micro-batch forward and backward in 1F1B order. Errors: SubjectError; phase() then
+  // tells where. Peers that wait for this rank's next message see it leave.
   void run();
   // Called after each micro-batch's backward.
   std::function<void(int micro_batch)> on_backward_done;
 
   Phase phase() const { return phase_; }
-  double loss() const { return loss_; }  // sum over micro-batches of mean / M; last stage only
+  double loss() const { return loss_; }           // sum over micro-batches of mean / M; last stage only
   int released_outputs() const { return released_outputs_; }
 
  private:
@@ -75,8 +77,7 @@ class PipelineStage {
   Phase phase_;
   double loss_ = 0.0;
   int released_outputs_ = 0;
-  std::deque<std::vector<Tensor>> inputs_,
-      outputs_;  // of the micro-batches in flight, oldest first
+  std::deque<std::vector<Tensor>> inputs_, outputs_;  // of the micro-batches in flight, oldest first
 };
 
 }  // namespace culprit

@@ -1,5 +1,3 @@
-#include "process/child.hpp"
-
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -13,6 +11,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "process/child.hpp"
 #include "process/spawn.hpp"
 
 namespace culprit {

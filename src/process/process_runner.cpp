@@ -1,5 +1,3 @@
-#include "process/process_runner.hpp"
-
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -12,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "process/child.hpp"
+#include "process/process_runner.hpp"
 
 namespace culprit {
 namespace {

@@ -36,9 +36,8 @@ class ReentrantFunction final : public CustomFunction {
       output = block_(detached);
     }
     if (output.stop_gradient())
-      throw SubjectError(
-          kind::kNoGradNeeded,
-          "none of output has requires_grad=True, this recompute() is not necessary");
+      throw SubjectError(kind::kNoGradNeeded,
+                         "none of output has requires_grad=True, this recompute() is not necessary");
     culprit::backward(context, {output}, {grads[0]});
     std::vector<Tensor> results;
     for (const Tensor& input : detached) results.push_back(input.grad());
@@ -49,8 +48,7 @@ class ReentrantFunction final : public CustomFunction {
   Block block_;
 };
 
-// The place of one dropped value: its number in the order of saving, and what the second run
-// supplied.
+// The place of one dropped value: its number in the order of saving, and what the second run supplied.
 struct Placeholder {
   Tensor value;
   bool supplied = false;
@@ -64,8 +62,7 @@ class SupplyHooks final : public SavedTensorHooks {
   std::shared_ptr<void> pack(const Tensor& value) override {
     if (next_ < places_.size()) {
       if (const auto place = places_[next_].lock()) {
-        // A new object on the same memory, so that the value is what the memory holds when it is
-        // read.
+        // A new object on the same memory, so that the value is what the memory holds when it is read.
         if (value.defined()) place->value = context_.wrap(value.impl()->view(value.shape()));
         place->supplied = true;
       }
@@ -74,9 +71,8 @@ class SupplyHooks final : public SavedTensorHooks {
     return nullptr;
   }
   Tensor unpack(const std::shared_ptr<void>&) override {
-    throw SubjectError(kind::kReplayMismatch,
-                       "a value saved by the second run of a recomputed block was "
-                       "read during that run");
+    throw SubjectError(kind::kReplayMismatch, "a value saved by the second run of a recomputed block was "
+                                              "read during that run");
   }
 
  private:
@@ -128,9 +124,8 @@ Tensor recompute(Context& context, RecomputeKind kind, const Block& block,
       return apply(context, std::make_shared<ReentrantFunction>(block), inputs)[0];
     case RecomputeKind::kNonReentrant: {
       if (context.hooks())
-        throw SubjectError(
-            kind::kHooksTaken,
-            "paddle.autograd.saved_tensors_hooks only one pair of hooks is allowed at a time");
+        throw SubjectError(kind::kHooksTaken,
+                           "paddle.autograd.saved_tensors_hooks only one pair of hooks is allowed at a time");
       const HooksScope hooks(context, std::make_shared<NonReentrantHooks>(context, block, inputs));
       return block(inputs);
     }

@@ -1,10 +1,9 @@
-#include "report/console_report.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/version.hpp"
+#include "report/console_report.hpp"
 #include "report/wording.hpp"
 #include "terminal/escape.hpp"
 
@@ -21,9 +20,15 @@ std::string padded(const std::string& text, int width) {
          std::string(static_cast<std::size_t>(std::max(0, width - display_width(text))), ' ');
 }
 
+std::string left_out_line(const JobResult& job, const Style& style) {
+  const std::string text = left_out_in_words(job);
+  return text.empty() ? "" : fmt::format("         {}\n", style.paint(Tone::kUnknown, text));
+}
+
 std::string minimal_lines(const JobResult& job, const Style& style) {
   if (job.minimal.empty())
-    return style.paint(Tone::kPass, "PASS     no combination of these switches fails") + "\n";
+    return style.paint(Tone::kPass, "PASS     no combination of these switches fails") + "\n" +
+           left_out_line(job, style);
   int width = 0;
   for (const MinimalFinding& finding : job.minimal)
     width = std::max(width, display_width(minimal_label(job, finding)));
@@ -37,11 +42,15 @@ std::string minimal_lines(const JobResult& job, const Style& style) {
       text += fmt::format("         {}   {}\n", padded("", width),
                           style.paint(Tone::kDim, "(" + place + ")"));
   }
-  return text + fmt::format("         {}\n", style.paint(Tone::kDim, not_needed_in_words(job)));
+  return text + fmt::format("         {}\n", style.paint(Tone::kDim, not_needed_in_words(job))) +
+         left_out_line(job, style);
 }
 
 std::string fix_lines(const JobResult& job, const Style& style) {
   if (job.minimal.empty()) return "";
+  int width = 0;
+  for (const MinimalFinding& finding : job.minimal)
+    width = std::max(width, display_width(minimal_label(job, finding)));
   std::string text = fmt::format(
       "\n{}\n",
       style.paint(Tone::kStrong, padded("fix", 23) + padded("in all", 38) + "cost, against view"));
@@ -54,7 +63,7 @@ std::string fix_lines(const JobResult& job, const Style& style) {
             fix_cost(job, f) + "\n";
     if (clears_all || summary == "not applicable") continue;
     for (const MinimalFinding& finding : job.minimal)
-      text += fmt::format("  {}{}\n", padded(minimal_label(job, finding) + ":", 44),
+      text += fmt::format("  {}{}\n", padded(minimal_label(job, finding) + ":", width + 3),
                           fix_in_words(finding, f));
   }
   return text;
@@ -64,6 +73,11 @@ std::string matrix_lines(const JobResult& job, const Style& style, int columns) 
   std::string text;
   std::size_t group = job.matrix.choices.size();
   static const char* const names[] = {"base", "each switch alone", "pairs"};
+  // The outcome stands before the switches where a narrow terminal would cut it off behind them.
+  constexpr int kNarrow = 110;
+  int label_width = 0;
+  for (const Choice& choice : job.matrix.choices)
+    label_width = std::max(label_width, display_width(label_of(job.matrix, choice)));
   for (std::size_t i = 0; i < job.matrix.choices.size(); ++i) {
     const std::size_t on = num_on(job.matrix.choices[i]);
     if (on != group) {
@@ -74,12 +88,18 @@ std::string matrix_lines(const JobResult& job, const Style& style, int columns) 
                                                                ? "all"
                                                                : fmt::format("{} switches", on)));
     }
+    const Outcome& outcome = job.outcomes[i];
+    const std::string label = label_of(job.matrix, job.matrix.choices[i]);
     const std::string line =
-        fmt::format("{}  {}", padded(label_of(job.matrix, job.matrix.choices[i]), 62),
-                    outcome_in_words(job.outcomes[i]));
-    text += fmt::format(
-        "  {} {}\n", style.paint(tone_of(job.outcomes[i]), style.symbol(tone_of(job.outcomes[i]))),
-        cut_to_width(line, std::max(20, columns - 4)));
+        columns < kNarrow
+            ? fmt::format("{}  {}",
+                          padded(outcome.kind.empty() ? std::string(row_of(outcome.outcome).name)
+                                                      : outcome.kind,
+                                 12),
+                          label)
+            : fmt::format("{}  {}", padded(label, label_width), outcome_in_words(outcome));
+    text += fmt::format("  {} {}\n", style.paint(tone_of(outcome), style.symbol(tone_of(outcome))),
+                        cut_to_width(line, std::max(20, columns - 4)));
   }
   return text;
 }
@@ -103,6 +123,11 @@ std::string console_report(const RunRecord& record, const Style& style, int colu
       text += fmt::format("\n{}\n", style.paint(Tone::kStrong, job.title));
     text += matrix_lines(job, style, columns);
   }
+  // Once more at the end, where a long matrix leaves the reader.
+  text += "\n";
+  for (const JobResult& job : record.jobs)
+    text += fmt::format("{}{}{}\n", style.paint(Tone::kStrong, "verdict: "), verdict_in_words(job),
+                        job.title.empty() ? "" : fmt::format(" ({})", job.title));
   return text;
 }
 

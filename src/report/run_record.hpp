@@ -1,6 +1,7 @@
 // Stage: report. Everything one run found, as the writers take it.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,10 +30,11 @@ struct RunRecord {
   std::size_t num_trials = 0;
   double wall_seconds = 0.0;
   std::string ran_on = "CPU threads";  // in words
-  bool many_cells_a_process = false;
-  std::vector<std::string>
-      runtime_flags;       // where its cells ran, for that command; empty for the default
-  std::string bin_folder;  // of the scenario programs, for the command that repeats a cell
+  // Where its cells ran, for the command that repeats one; empty for the default.
+  std::vector<std::string> runtime_flags = {};
+  std::int64_t started_ms = 0;  // since 1970-01-01 UTC
+  std::string bin_folder;       // of the scenario programs, for the command that repeats a cell
+  std::string masked;           // what was masked in these texts, in words; empty: nothing
 
   bool as_declared() const {
     for (const JobResult& job : jobs)
@@ -41,8 +43,8 @@ struct RunRecord {
   }
 };
 
-// Compiler and libraries, CPU, what the cells ran on, commit of this project. Never user or host
-// names.
+// Compiler and libraries, CPU, what the cells ran on, commit of this project, and those environment
+// variables that reports may show (redact.hpp). Never user or host names.
 std::vector<std::pair<std::string, std::string>> describe_environment(const std::string& runtime);
 
 }  // namespace culprit

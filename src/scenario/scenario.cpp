@@ -29,9 +29,8 @@ Cell clean_cell(const Scenario& scenario) {
   Cell cell = claim_cell(scenario);
   const int blocks = cell.blocks;
   apply_settings(scenario, cell, scenario.clean);
-  const bool blocks_given =
-      std::any_of(scenario.clean.begin(), scenario.clean.end(),
-                  [](const auto& setting) { return setting.first == "blocks"; });
+  const bool blocks_given = std::any_of(scenario.clean.begin(), scenario.clean.end(),
+                                        [](const auto& setting) { return setting.first == "blocks"; });
   if (!blocks_given) cell.blocks = blocks;  // the twin keeps the claim's depth
   return cell;
 }

@@ -1,5 +1,5 @@
-// A scenario: one published or measured bug as a short file under repro/. It builds its model from
-// engine calls and declares its claim; flags, help, matrix, report and tests come from that.
+// A scenario: one published or measured bug as a short file under repro/. It builds its model from engine
+// calls and declares its claim; flags, help, matrix, report and tests come from that.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ namespace culprit {
 // name = value of the table in config/cell.hpp (sizes too).
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
-// A declared minimal failing combination: every cell of the matrix that contains none of a
-// scenario's passes. Neither engine nor judge reads it.
+// A declared minimal failing combination: every cell of the matrix that contains none of a scenario's
+// passes. Neither engine nor judge reads it.
 struct DeclaredFailure {
   Settings switches = {};
   OutcomeClass outcome = OutcomeClass::kError;
@@ -29,13 +29,12 @@ struct Scenario {
   std::string title;     // one line, as a bug's headline
   std::string upstream;  // the public thread, or how it was found
   Model model;
-  std::vector<Field> own_toggles =
-      {};  // what the common table lacks; the model reads them by own_value
-  std::vector<std::string> toggles;  // the switches of its matrix, by name, in the order of display
-  Settings claim;                    // the flags that show the bug, on top of the defaults
-  Settings clean;            // the clean twin: what differs from the claim so that it passes
-  DeclaredFailure expected;  // what the claim comes to (its switches are the claim)
-  std::vector<DeclaredFailure> minimal;  // over the main matrix
+  std::vector<Field> own_toggles = {};  // what the common table lacks; the model reads them by own_value
+  std::vector<std::string> toggles;     // the switches of its matrix, by name, in the order of display
+  Settings claim;  // the flags that show the bug, on top of the defaults
+  Settings clean;  // the clean twin: what differs from the claim so that it passes
+  DeclaredFailure expected;                // what the claim comes to (its switches are the claim)
+  std::vector<DeclaredFailure> minimal;    // over the main matrix
 };
 
 // The scenario's cell when no flag is given: defaults + claim (+ clean).

@@ -1,28 +1,9 @@
-#include "trace/rank_recorder.hpp"
-
 #include <algorithm>
 
 #include "autograd/node.hpp"
+#include "trace/rank_recorder.hpp"
 
 namespace culprit {
-namespace {
-
-const char* pass_name(Phase::Pass pass) {
-  switch (pass) {
-    case Phase::Pass::kStart:
-      return "start";
-    case Phase::Pass::kForward:
-      return "forward";
-    case Phase::Pass::kBackward:
-      return "backward";
-    case Phase::Pass::kFinish:
-      return "finish";
-  }
-  return "";
-}
-
-}  // namespace
-
 TraceEvent* RankRecorder::add(TraceEvent::Kind kind, const std::string& name) {
   if (trace_.events.size() == kMaxTraceEvents) {
     trace_.truncated = true;

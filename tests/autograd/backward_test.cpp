@@ -10,13 +10,14 @@ TEST_F(BackwardTest, NodeRunsOnceAfterAllItsConsumers) {
   const Tensor w = parameter("w", {1, 2});
   int runs = 0;
   Floats arrived;
-  const Tensor h = call(context, copy_inputs,
-                        [&](FunctionContext&, const Tensors& grads) {
-                          ++runs;
-                          arrived = values_of(grads[0]);
-                          return grads;
-                        },
-                        {w})[0];
+  const Tensor h = call(
+      context, copy_inputs,
+      [&](FunctionContext&, const Tensors& grads) {
+        ++runs;
+        arrived = values_of(grads[0]);
+        return grads;
+      },
+      {w})[0];
   const Tensor near = scale(context, h, 2.0);
   const Tensor far = scale(context, scale(context, scale(context, h, 3.0), 1.0), 1.0);
   backward(context, {add(context, near, far)}, {data({1, 1})});
@@ -65,12 +66,13 @@ TEST_F(BackwardTest, EdgesAreThoseAtTheTimeOfUse) {
 
 TEST_F(BackwardTest, GradientOfARebasedLeafCanStillBeRead) {
   const Tensor w = parameter("w", {1, 2});
-  call(context,
-       [](FunctionContext& fc, const Tensors& inputs) {
-         fc.mark_not_inplace(inputs[0]);
-         return inputs;
-       },
-       double_grads, {w});
+  call(
+      context,
+      [](FunctionContext& fc, const Tensors& inputs) {
+        fc.mark_not_inplace(inputs[0]);
+        return inputs;
+      },
+      double_grads, {w});
   EXPECT_FALSE(w.is_leaf());
   backward(context, {scale(context, w, 3.0)}, {data({1, 1})});
   EXPECT_EQ(values_of(w.grad()), (Floats{6, 6}));
@@ -89,12 +91,13 @@ TEST_F(BackwardTest, ReachedOperatorWithoutGradientGetsZeros) {
 TEST_F(BackwardTest, ReachedCustomFunctionWithoutGradientGetsZerosOfItsOutputsShape) {
   const Tensor w = parameter("w", {1, 2});
   Floats arrived;
-  const Tensor h = call(context, copy_inputs,
-                        [&](FunctionContext&, const Tensors& grads) {
-                          arrived = values_of(grads[0]);
-                          return grads;
-                        },
-                        {w})[0];
+  const Tensor h = call(
+      context, copy_inputs,
+      [&](FunctionContext&, const Tensors& grads) {
+        arrived = values_of(grads[0]);
+        return grads;
+      },
+      {w})[0];
   backward(context, {call(context, copy_inputs, give_none, {h})[0]}, {Tensor()});
   EXPECT_EQ(arrived, (Floats{0, 0}));
 }
@@ -128,8 +131,7 @@ TEST_P(AddGradientTest, InplaceWriteToOneSideNeverReachesTheOther) {
     return grads;
   };
   const Tensor written = call(context, copy_inputs, overwrite, {w})[0];
-  const Tensor y =
-      GetParam().left ? GetParam().run(context, written, v) : GetParam().run(context, v, written);
+  const Tensor y = GetParam().left ? GetParam().run(context, written, v) : GetParam().run(context, v, written);
   const Tensor seed = data({1, 1});
   backward(context, {y}, {seed});
   EXPECT_EQ(values_of(w.grad()), (Floats{99, 99}));
@@ -139,8 +141,7 @@ TEST_P(AddGradientTest, InplaceWriteToOneSideNeverReachesTheOther) {
   EXPECT_EQ(values_of(seed), (Floats{1, 1}));
 }
 INSTANTIATE_TEST_SUITE_P(Sides, AddGradientTest,
-                         ::testing::Values(Sides{"AddLeft", &add, true},
-                                           Sides{"AddRight", &add, false},
+                         ::testing::Values(Sides{"AddLeft", &add, true}, Sides{"AddRight", &add, false},
                                            Sides{"SubtractLeft", &subtract, true},
                                            Sides{"SubtractRight", &subtract, false}),
                          [](const auto& instance) { return instance.param.name; });
@@ -177,12 +178,13 @@ TEST_F(BackwardTest, ReadyNodesRunFirstInFirstOut) {
   const Tensor w = parameter("w", {1});
   std::string order;
   const auto named = [&](const char* name, const Tensor& input) {
-    return call(context, copy_inputs,
-                [&order, name](FunctionContext&, const Tensors& grads) {
-                  order += name;
-                  return grads;
-                },
-                {input})[0];
+    return call(
+        context, copy_inputs,
+        [&order, name](FunctionContext&, const Tensors& grads) {
+          order += name;
+          return grads;
+        },
+        {input})[0];
   };
   const Tensor left = named("b", named("d", w));
   const Tensor right = named("c", named("e", w));

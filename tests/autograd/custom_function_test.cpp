@@ -107,21 +107,18 @@ TEST_F(CustomFunctionTest, NoneThroughTheHooksIsRefusedBy262Only) {
   const Tensor w = parameter("w", {1});
   const HooksScope hooks(context, std::make_shared<PassingHooks>());
   EXPECT_EQ(raised([&] { call(context, save_none, return_grads, {w}); }).kind, "");
-  EXPECT_EQ(raised([&] { call(context_262, save_none, return_grads, {w}); }).kind,
-            "");  // no hooks there
+  EXPECT_EQ(raised([&] { call(context_262, save_none, return_grads, {w}); }).kind, "");  // no hooks there
   const HooksScope hooks_262(context_262, std::make_shared<PassingHooks>());
   const Raised error = raised([&] { call(context_262, save_none, return_grads, {w}); });
   EXPECT_EQ(error.kind, kind::kSaveNone);
-  EXPECT_EQ(error.message,
-            "save_for_backward only support Tensor, list of Tensor, tuple of Tensor");
+  EXPECT_EQ(error.message, "save_for_backward only support Tensor, list of Tensor, tuple of Tensor");
 }
 
 TEST_F(CustomFunctionTest, Issue59290RefusesALeafReturnedInPlace) {
   const Tensor w = parameter("received", {1, 2});
   const Raised error = raised([&] { call(context, return_inputs, return_grads, {w}); });
   EXPECT_EQ(error.kind, kind::kLeafInplace);
-  EXPECT_EQ(error.message,
-            "Leaf Var (received) that doesn't stop gradient can't use inplace strategy");
+  EXPECT_EQ(error.message, "Leaf Var (received) that doesn't stop gradient can't use inplace strategy");
 }
 
 TEST_F(CustomFunctionTest, FreshObjectOnTheInputsImplIsALeafToo) {
@@ -134,14 +131,9 @@ TEST_F(CustomFunctionTest, FreshObjectOnTheInputsImplIsALeafToo) {
 
 TEST_F(CustomFunctionTest, DataReturnedWhileAnotherInputNeedsAGradientIsALeafToo) {
   const Tensor x = data({1, 2});
-  const auto return_first = [](FunctionContext&, const Tensors& inputs) {
-    return Tensors{inputs[0]};
-  };
+  const auto return_first = [](FunctionContext&, const Tensors& inputs) { return Tensors{inputs[0]}; };
   const Tensor w = parameter("w", {3});
-  EXPECT_EQ(raised([&] {
-              call(context, return_first, return_grads, {x, w});
-            }).kind,
-            kind::kLeafInplace);
+  EXPECT_EQ(raised([&] { call(context, return_first, return_grads, {x, w}); }).kind, kind::kLeafInplace);
   EXPECT_FALSE(x.stop_gradient());  // set before the check
 }
 
@@ -171,12 +163,13 @@ TEST_F(CustomFunctionTest, LaterUsesOfAReturnedInputFlowThroughTheFunction) {
   const Tensor w = parameter("w", {1, 2});
   const Tensor x = scale(context, w, 1.0);
   int runs = 0;
-  const Tensor y = call(context, return_inputs,
-                        [&](FunctionContext& fc, const Tensors& grads) {
-                          ++runs;
-                          return double_grads(fc, grads);
-                        },
-                        {x})[0];
+  const Tensor y = call(
+      context, return_inputs,
+      [&](FunctionContext& fc, const Tensors& grads) {
+        ++runs;
+        return double_grads(fc, grads);
+      },
+      {x})[0];
   backward(context, {add(context, y, x)}, {data({1, 1})});
   EXPECT_EQ(runs, 1);
   EXPECT_EQ(values_of(w.grad()), (Floats{4, 4}));  // 3 were right: 2 through f, 1 beside it
@@ -237,10 +230,7 @@ TEST_F(CustomFunctionTest, MarkedNewObjectIsMadeWhereNothingIsRecordedToo) {
 TEST_F(CustomFunctionTest, GradientForAStoppedInputIsRefusedAfterBackwardHasRun) {
   bool ran = false;
   const Tensor y = call(
-      context,
-      [](FunctionContext& fc, const Tensors& in) {
-        return Tensors{add(fc.context(), in[0], in[1])};
-      },
+      context, [](FunctionContext& fc, const Tensors& in) { return Tensors{add(fc.context(), in[0], in[1])}; },
       [&](FunctionContext&, const Tensors& grads) {
         ran = true;
         return Tensors{grads[0], grads[0]};
@@ -249,10 +239,9 @@ TEST_F(CustomFunctionTest, GradientForAStoppedInputIsRefusedAfterBackwardHasRun)
   const Raised error = raised([&] { backward(context, {y}, {Tensor()}); });
   EXPECT_TRUE(ran);
   EXPECT_EQ(error.kind, kind::kGradForStoppedInput);
-  EXPECT_NE(
-      error.message.find("backward function should return None at 1 position, because it's forward "
-                         "Tensor's stopgradient is true"),
-      std::string::npos)
+  EXPECT_NE(error.message.find("backward function should return None at 1 position, because it's forward "
+                               "Tensor's stopgradient is true"),
+            std::string::npos)
       << error.message;
 }
 
@@ -278,8 +267,7 @@ Tensors two_and_three(FunctionContext& fc, const Tensors& inputs) {
   return {scale(fc.context(), inputs[0], 2.0), scale(fc.context(), inputs[0], 3.0)};
 }
 Tensors two_and_three_back(FunctionContext& fc, const Tensors& grads) {
-  return {
-      add(fc.context(), scale(fc.context(), grads[0], 2.0), scale(fc.context(), grads[1], 3.0))};
+  return {add(fc.context(), scale(fc.context(), grads[0], 2.0), scale(fc.context(), grads[1], 3.0))};
 }
 
 TEST_F(CustomFunctionTest, EachOfSeveralOutputsHasItsOwnGradientSlot) {
@@ -299,12 +287,13 @@ TEST_F(CustomFunctionTest, UnusedOutputOfSeveralGetsZeros) {
 TEST_F(CustomFunctionTest, BothOutputsAsRootsRunTheFunctionOnce) {
   const Tensor w = parameter("w", {1, 2});
   int runs = 0;
-  const Tensors y = call(context, two_and_three,
-                         [&](FunctionContext& fc, const Tensors& grads) {
-                           ++runs;
-                           return two_and_three_back(fc, grads);
-                         },
-                         {w});
+  const Tensors y = call(
+      context, two_and_three,
+      [&](FunctionContext& fc, const Tensors& grads) {
+        ++runs;
+        return two_and_three_back(fc, grads);
+      },
+      {w});
   backward(context, {y[0], y[1]}, {data({1, 1}), data({1, 1})});
   EXPECT_EQ(runs, 1);
   EXPECT_EQ(values_of(w.grad()), (Floats{5, 5}));
@@ -314,9 +303,7 @@ TEST_F(CustomFunctionTest, OfSeveralOutputsOnlyTheInplaceOneIsBumpedAndRebased) 
   const Tensor x = scale(context, parameter("w", {1, 2}), 1.0);
   const Tensors y = call(
       context,
-      [](FunctionContext& fc, const Tensors& in) {
-        return Tensors{assign(fc.context(), in[0]), in[0]};
-      },
+      [](FunctionContext& fc, const Tensors& in) { return Tensors{assign(fc.context(), in[0]), in[0]}; },
       [](FunctionContext&, const Tensors& grads) { return Tensors{grads[1]}; }, {x});
   EXPECT_EQ(y[0].impl()->inplace_version(), 0U);
   EXPECT_EQ(y[1].impl()->inplace_version(), 1U);

@@ -1,5 +1,5 @@
-// Rule 3 and the alias claims of autograd/functions.hpp, one test a function; gradients against
-// central differences.
+// Rule 3 and the alias claims of autograd/functions.hpp, one test a function; gradients against central
+// differences.
 #include <cmath>
 
 #include "support/one_rank.hpp"
@@ -27,55 +27,22 @@ std::vector<Operator> operators() {
   using C = Context&;
   using T = const Tensor&;
   return {
-      {.name = "MatmulLeft",
-       .run =
-           [](C c, T a) {
-             return matmul(c, a, constant(c, {4, 2}, -1.0F));
-           },
+      {.name = "MatmulLeft", .run = [](C c, T a) { return matmul(c, a, constant(c, {4, 2}, -1.0F)); },
        .saves_input = true},
       {.name = "MatmulRight",
-       .run =
-           [](C c, T a) {
-             return matmul(c, constant(c, {2, 1}, 1.0F), a);
-           },
+       .run = [](C c, T a) { return matmul(c, constant(c, {2, 1}, 1.0F), a); },
        .saves_input = true},
-      {.name = "AddLeft",
-       .run =
-           [](C c, T a) {
-             return add(c, a, constant(c, {1, 4}, 1.0F));
-           }},
-      {.name = "AddRight",
-       .run =
-           [](C c, T a) {
-             return add(c, constant(c, {1, 4}, 1.0F), a);
-           }},
-      {.name = "SubtractLeft",
-       .run =
-           [](C c, T a) {
-             return subtract(c, a, constant(c, {1, 4}, 1.0F));
-           }},
-      {.name = "SubtractRight",
-       .run =
-           [](C c, T a) {
-             return subtract(c, constant(c, {1, 4}, 1.0F), a);
-           }},
+      {.name = "AddLeft", .run = [](C c, T a) { return add(c, a, constant(c, {1, 4}, 1.0F)); }},
+      {.name = "AddRight", .run = [](C c, T a) { return add(c, constant(c, {1, 4}, 1.0F), a); }},
+      {.name = "SubtractLeft", .run = [](C c, T a) { return subtract(c, a, constant(c, {1, 4}, 1.0F)); }},
+      {.name = "SubtractRight", .run = [](C c, T a) { return subtract(c, constant(c, {1, 4}, 1.0F), a); }},
       {.name = "Scale", .run = [](C c, T a) { return scale(c, a, -1.5); }},
       {.name = "Square", .run = [](C c, T a) { return square(c, a); }, .saves_input = true},
       {.name = "Mean", .run = [](C c, T a) { return mean(c, a); }},
-      {.name = "View",
-       .run =
-           [](C c, T a) {
-             return view(c, a, {2, 2});
-           },
+      {.name = "View", .run = [](C c, T a) { return view(c, a, {2, 2}); }, .alias = Operator::Alias::kView},
+      {.name = "ReshapeOther", .run = [](C c, T a) { return reshape(c, a, {4, 1}); },
        .alias = Operator::Alias::kView},
-      {.name = "ReshapeOther",
-       .run =
-           [](C c, T a) {
-             return reshape(c, a, {4, 1});
-           },
-       .alias = Operator::Alias::kView},
-      {.name = "ReshapeSame",
-       .run = [](C c, T a) { return reshape(c, a, a.shape()); },
+      {.name = "ReshapeSame", .run = [](C c, T a) { return reshape(c, a, a.shape()); },
        .alias = Operator::Alias::kSame},
       {.name = "Assign", .run = [](C c, T a) { return assign(c, a); }},
   };
@@ -92,8 +59,8 @@ TEST_P(FunctionsTest, ResultAliasesItsInputAsDeclared) {
 }
 
 TEST_P(FunctionsTest, GradientAgreesWithCentralDifferences) {
-  // float32 forward, step 1/8: every operator here is at most quadratic, so the differences are
-  // exact up to rounding of values near 10.
+  // float32 forward, step 1/8: every operator here is at most quadratic, so the differences are exact up
+  // to rounding of values near 10.
   constexpr float kStep = 0.125F;
   constexpr float kTolerance = 1e-4F;
   const Floats at{1, -2, 3, 0.5F};
@@ -158,9 +125,8 @@ TEST_F(MatmulTest, ChecksBothInputsEvenWhereOneGradientIsNotNeeded) {
   w.impl()->bump_inplace_version();
   const Raised error = raised([&] { backward(context, {y}, {Tensor()}); });
   EXPECT_EQ(error.kind, kind::kInplaceVersion);
-  EXPECT_NE(error.message.find(
-                "has been modified by an inplace operation. Its version is 2 but the expected "
-                "version is 0"),
+  EXPECT_NE(error.message.find("has been modified by an inplace operation. Its version is 2 but the expected "
+                               "version is 0"),
             std::string::npos)
       << error.message;
 }

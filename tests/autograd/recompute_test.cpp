@@ -23,8 +23,7 @@ TEST_F(RecomputeTest, EachKindRunsTheBlockAsOftenAsItShould) {
        {std::tuple{RecomputeKind::kNone, 1, 1}, std::tuple{RecomputeKind::kReentrant, 1, 2},
         std::tuple{RecomputeKind::kNonReentrant, 1, 2}}) {
     int runs = 0;
-    const Tensor y =
-        recompute(context, kind, counted_block(weight(), runs), {parameter("x", {1, 2})});
+    const Tensor y = recompute(context, kind, counted_block(weight(), runs), {parameter("x", {1, 2})});
     EXPECT_EQ(runs, after_forward);
     backward(context, {y}, {Tensor()});
     EXPECT_EQ(runs, after_backward) << "several saved values, one second run";
@@ -33,8 +32,7 @@ TEST_F(RecomputeTest, EachKindRunsTheBlockAsOftenAsItShould) {
 
 TEST_F(RecomputeTest, GradientsAreThoseWithoutRecompute) {
   std::vector<Floats> grads;
-  for (const auto kind :
-       {RecomputeKind::kNone, RecomputeKind::kReentrant, RecomputeKind::kNonReentrant}) {
+  for (const auto kind : {RecomputeKind::kNone, RecomputeKind::kReentrant, RecomputeKind::kNonReentrant}) {
     int runs = 0;
     const Tensor w = weight(), x = parameter("x", {1, 2});
     backward(context, {recompute(context, kind, counted_block(w, runs), {x})}, {Tensor()});
@@ -48,12 +46,10 @@ TEST_F(RecomputeTest, GradientsAreThoseWithoutRecompute) {
 
 TEST_F(RecomputeTest, BothKindsHoldLessMemoryBetweenThePasses) {
   std::vector<std::int64_t> held;
-  for (const auto kind :
-       {RecomputeKind::kNone, RecomputeKind::kReentrant, RecomputeKind::kNonReentrant}) {
+  for (const auto kind : {RecomputeKind::kNone, RecomputeKind::kReentrant, RecomputeKind::kNonReentrant}) {
     const std::int64_t before = live_bytes();
     int runs = 0;
-    const Tensor y =
-        recompute(context, kind, counted_block(weight(), runs), {parameter("x", {1, 2})});
+    const Tensor y = recompute(context, kind, counted_block(weight(), runs), {parameter("x", {1, 2})});
     held.push_back(live_bytes() - before);
   }
   EXPECT_EQ(held[0], 4 * (4 + 2 + 2 + 2));  // w, x, the product that the square saved, y
@@ -102,8 +98,7 @@ TEST_F(RecomputeTest, ReentrantKeepsStopGradientOfEachInput) {
 TEST_F(RecomputeTest, ReentrantBlockWithoutAnInputThatNeedsAGradientLeavesParametersWithout) {
   const Tensor w = weight();
   int runs = 0;
-  const Tensor y =
-      recompute(context, RecomputeKind::kReentrant, counted_block(w, runs), {data({1, 2})});
+  const Tensor y = recompute(context, RecomputeKind::kReentrant, counted_block(w, runs), {data({1, 2})});
   backward(context, {y}, {Tensor()});
   EXPECT_EQ(runs, 1);
   EXPECT_FALSE(w.grad().defined());
@@ -112,8 +107,7 @@ TEST_F(RecomputeTest, ReentrantBlockWithoutAnInputThatNeedsAGradientLeavesParame
 TEST_F(RecomputeTest, NonReentrantBlockGivesParametersTheirGradientsWhateverItsInputNeeds) {
   const Tensor w = weight();
   int runs = 0;
-  const Tensor y =
-      recompute(context, RecomputeKind::kNonReentrant, counted_block(w, runs), {data({1, 2})});
+  const Tensor y = recompute(context, RecomputeKind::kNonReentrant, counted_block(w, runs), {data({1, 2})});
   backward(context, {y}, {Tensor()});
   ASSERT_TRUE(w.grad().defined());
 }
@@ -220,8 +214,7 @@ class NestedRecomputeTest : public RecomputeTest {
     return all;
   }
 };
-class NestedKindsTest : public NestedRecomputeTest,
-                        public ::testing::WithParamInterface<Nesting> {};
+class NestedKindsTest : public NestedRecomputeTest, public ::testing::WithParamInterface<Nesting> {};
 
 TEST_P(NestedKindsTest, GivesTheSameGradientsAndRunsTheInnerBlockAsOftenAsNeeded) {
   int plain_runs = 0, runs = 0;
@@ -240,13 +233,12 @@ INSTANTIATE_TEST_SUITE_P(All, NestedKindsTest,
                                            Nesting{"NoneNonReentrant", kNone, kNonReentrant, 2},
                                            Nesting{"ReentrantNone", kReentrant, kNone, 2},
                                            Nesting{"ReentrantReentrant", kReentrant, kReentrant, 3},
-                                           Nesting{"ReentrantNonReentrant", kReentrant,
-                                                   kNonReentrant, 3},
+                                           Nesting{"ReentrantNonReentrant", kReentrant, kNonReentrant, 3},
                                            Nesting{"NonReentrantNone", kNonReentrant, kNone, 2}),
                          [](const auto& instance) { return instance.param.name; });
 
-// What the second run supplies is a fresh object on the saved memory, and a fresh object stops
-// gradients (measured on 3.3.1): the inner reentrant block takes its input's stop_gradient from it.
+// What the second run supplies is a fresh object on the saved memory, and a fresh object stops gradients
+// (measured on 3.3.1): the inner reentrant block takes its input's stop_gradient from it.
 TEST_F(NestedRecomputeTest, ReentrantInsideNonReentrantSilentlyLosesTheInputsGradient) {
   int plain_runs = 0, runs = 0;
   Floats plain = gradients({"", kNone, kNone, 1}, plain_runs);
@@ -259,8 +251,7 @@ TEST_F(NestedRecomputeTest, NonReentrantInsideNonReentrantIsRefusedInTheForward)
   int runs = 0;
   const Raised error = raised([&] { gradients({"", kNonReentrant, kNonReentrant, 0}, runs); });
   EXPECT_EQ(error.kind, kind::kHooksTaken);
-  EXPECT_NE(error.message.find("only one pair of hooks is allowed at a time"), std::string::npos)
-      << error.message;
+  EXPECT_NE(error.message.find("only one pair of hooks is allowed at a time"), std::string::npos) << error.message;
   EXPECT_EQ(runs, 0);
 }
 

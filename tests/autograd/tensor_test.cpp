@@ -67,8 +67,7 @@ TEST_F(TensorTest, ReleasedDataIsGoneAndReadingItSaysSo) {
   EXPECT_TRUE(x.released());
   const Raised error = raised([&] { scale(context, x, 2.0); });
   EXPECT_EQ(error.kind, kind::kUseAfterRelease);
-  EXPECT_NE(error.message.find("Tensor (data) holds no memory"), std::string::npos)
-      << error.message;
+  EXPECT_NE(error.message.find("Tensor (data) holds no memory"), std::string::npos) << error.message;
 }
 
 TEST_F(TensorTest, ReleaseFreesTheMemoryOfTheLastOwner) {

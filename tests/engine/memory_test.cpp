@@ -28,8 +28,7 @@ TEST(ReleaseTest, AllReducedOutputOfARowTailStaysHeld) {
 }
 
 TEST(ReleaseTest, UnderReentrantRecomputeItIsReleased) {
-  EXPECT_EQ(released({{"tail", "row"}, {"recompute", "reentrant"}}),
-            2 * 4);  // tensor ranks x micro-batches
+  EXPECT_EQ(released({{"tail", "row"}, {"recompute", "reentrant"}}), 2 * 4);  // tensor ranks x micro-batches
 }
 
 TEST(ReleaseTest, OutputOfAnAddOrAGatherOrAtTp1IsReleased) {
@@ -44,8 +43,8 @@ TEST(ReleaseTest, EveryStageButTheLastReleases) {
 
 TEST(ReleaseTest, NumbersStayTheSame) {
   for (const char* kind : {"none", "reentrant", "nonreentrant"}) {
-    const Outcome outcome = outcome_of(
-        {{"pp", "4"}, {"tail", "gather"}, {"release", "1"}, {"recompute", kind}, {"acc", "6"}});
+    const Outcome outcome =
+        outcome_of({{"pp", "4"}, {"tail", "gather"}, {"release", "1"}, {"recompute", kind}, {"acc", "6"}});
     EXPECT_EQ(name_of(outcome), "PASS") << kind << ": " << outcome.message << outcome.where;
   }
 }
@@ -62,8 +61,7 @@ TEST(MemoryTest, PeakIsBoundedByTheStagesNotByTheMicroBatches) {
   const auto at = [](const char* acc) {
     return peak(0, {{"tp", "1"}, {"pp", "2"}, {"acc", acc}, {"tokens", "16"}});
   };
-  EXPECT_LT(at("2"),
-            at("4"));  // from the second step on the accumulated gradients are there as well
+  EXPECT_LT(at("2"), at("4"));  // from the second step on the accumulated gradients are there as well
   EXPECT_EQ(at("4"), at("8"));
   EXPECT_EQ(at("8"), at("32"));
 }
@@ -76,8 +74,7 @@ TEST(MemoryTest, EarlierStagesHoldMoreMicroBatches) {
 
 TEST(MemoryTest, RecomputeLowersThePeakOfADeepStage) {
   const auto at = [](const char* kind) {
-    return peak(0,
-                {{"tp", "1"}, {"pp", "1"}, {"blocks", "8"}, {"tokens", "64"}, {"recompute", kind}});
+    return peak(0, {{"tp", "1"}, {"pp", "1"}, {"blocks", "8"}, {"tokens", "64"}, {"recompute", kind}});
   };
   EXPECT_LT(at("reentrant"), at("none"));
   EXPECT_LT(at("nonreentrant"), at("none"));

@@ -1,5 +1,4 @@
-// Ranks as threads: who fails, who is only left alone, who hangs, and what becomes of harness
-// errors.
+// Ranks as threads: who fails, who is only left alone, who hangs, and what becomes of harness errors.
 #include "engine/run_cell.hpp"
 
 #include <atomic>
@@ -88,15 +87,13 @@ TEST(RunCellTest, ImpossibleCellIsAUsageErrorWithItsReason) {
     run_cell(stack(), cell);
     FAIL() << "not refused";
   } catch (const UsageError& error) {
-    EXPECT_NE(std::string(error.what()).find("tp 3 can't split 8 features"), std::string::npos)
-        << error.what();
+    EXPECT_NE(std::string(error.what()).find("tp 3 can't split 8 features"), std::string::npos) << error.what();
   }
 }
 
 TEST(RunCellTest, ExtraCollectiveOfOneRankIsAHangThatNamesWhoWaitsWhere) {
   const Cell cell = cell_of({{"tp", "2"}, {"pp", "1"}, {"acc", "1"}, {"tail", "gather"}});
-  // Rank 0 gathers once more after its output; rank 1 is then in the loss's backward, in another
-  // collective.
+  // Rank 0 gathers once more after its output; rank 1 is then in the loss's backward, in another collective.
   Model model = stack();
   model.run = [run = model.run](EngineOps& ops, BlockRange blocks, const Inputs& inputs) {
     const Inputs outputs = run(ops, blocks, inputs);
@@ -107,8 +104,7 @@ TEST(RunCellTest, ExtraCollectiveOfOneRankIsAHangThatNamesWhoWaitsWhere) {
   const auto results = run_cell(model, cell);
   ASSERT_TRUE(results[0].error);
   EXPECT_EQ(results[0].error->error_class, RankError::Class::kHang);
-  EXPECT_NE(results[0].error->message.find(
-                "rank 0 waits in all-gather of mp_allgather's output for rank 1"),
+  EXPECT_NE(results[0].error->message.find("rank 0 waits in all-gather of mp_allgather's output for rank 1"),
             std::string::npos)
       << results[0].error->message;
   const Outcome outcome = judge(cell, results, make_reference(stack(), cell, false));
@@ -122,18 +118,17 @@ struct ScaledStack : StackModel {
   static typename Ops::Value run(Ops& ops, BlockRange blocks, typename Ops::Value x) {
     x = ops.scale(ops.matmul(x, ops.parameter("embed")), 1.0);
     for (int b = blocks.first; b < blocks.end; ++b)
-      x = ops.recompute([&ops, b](const typename Ops::Value& in) { return block<Ops>(ops, b, in); },
-                        x);
+      x = ops.recompute([&ops, b](const typename Ops::Value& in) { return block<Ops>(ops, b, in); }, x);
     return x;
   }
 };
 
 TEST(RunCellTest, ScaleReachedWithoutAGradientIsAModelledCrash) {
-  // The marked identity loses the gradient inside a reentrant block, which then gives none for its
-  // input; the scale before the first block is reached with none.
-  const Outcome outcome = run_once(
-      make_model<ScaledStack>(),
-      cell_of({{"pp", "1"}, {"identity", "mark_not_inplace"}, {"recompute", "reentrant"}}));
+  // The marked identity loses the gradient inside a reentrant block, which then gives none for its input;
+  // the scale before the first block is reached with none.
+  const Outcome outcome =
+      run_once(make_model<ScaledStack>(),
+               cell_of({{"pp", "1"}, {"identity", "mark_not_inplace"}, {"recompute", "reentrant"}}));
   EXPECT_EQ(name_of(outcome), "CRASH");
   EXPECT_EQ(outcome.kind, "SIGSEGV");
   EXPECT_EQ(outcome.where, "stage0.tp0:backward 0;stage0.tp1:backward 0");
@@ -149,8 +144,7 @@ TEST(RunCellTest, SignOfLifeIsGivenByEveryRank) {
 
 TEST(RunCellTest, MicroBatchGradientsAreKeptWhenAskedFor) {
   const Cell cell = cell_of({{"tp", "1"}, {"pp", "2"}, {"acc", "3"}});
-  for (const RankResult& rank :
-       run_cell(stack(), cell, {.keep_micro_batch_grads = true, .on_operation = {}}))
+  for (const RankResult& rank : run_cell(stack(), cell, {.keep_micro_batch_grads = true, .on_operation = {}}))
     for (const ParameterGrad& parameter : rank.grads) {
       ASSERT_EQ(parameter.after_micro_batch.size(), 3U);
       EXPECT_NE(*parameter.after_micro_batch[0], *parameter.grad);

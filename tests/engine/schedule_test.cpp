@@ -41,8 +41,7 @@ TEST(ScheduleTest, EverySizeRunsEachPassOnceInOrderWithBoundedFlight) {
         EXPECT_EQ(warmup, std::min(stages - stage - 1, micro_batches));
         int forwards = 0, backwards = 0, most_in_flight = 0, before_first_backward = -1;
         run_1f1b(
-            stage, stages, micro_batches,
-            [&](int m) {
+            stage, stages, micro_batches, [&](int m) {
               EXPECT_EQ(m, forwards++);
               most_in_flight = std::max(most_in_flight, forwards - backwards);
             },

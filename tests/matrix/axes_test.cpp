@@ -30,20 +30,17 @@ std::vector<std::string> labels(const Matrix& matrix) {
 TEST(AxesTest, CellsStandByTheNumberOfSwitchesOn) {
   const Scenario scenario = scenario_with({"identity", "residual"});
   EXPECT_EQ(labels(make_matrix(scenario, Cell{}, false)),
-            (std::vector<std::string>{"base", "residual", "skip_c_identity",
-                                      "skip_c_identity + residual"}));
+            (std::vector<std::string>{"base", "residual", "skip_c_identity", "skip_c_identity + residual"}));
 }
 TEST(AxesTest, MainJobHasEveryCombinationOnce) {
   const Scenario scenario = scenario_with({"identity", "recompute", "pp", "first_op", "residual"});
   const Matrix matrix = make_matrix(scenario, Cell{}, true);
   EXPECT_EQ(matrix.choices.size(), 2U * 3U * 2U * 2U * 2U);
-  EXPECT_EQ(std::set<Choice>(matrix.choices.begin(), matrix.choices.end()).size(),
-            matrix.choices.size());
+  EXPECT_EQ(std::set<Choice>(matrix.choices.begin(), matrix.choices.end()).size(), matrix.choices.size());
 }
 TEST(AxesTest, PipelineSwitchKeepsBlocksAndMicroBatches) {
   const Scenario scenario = scenario_with({"pp"});
-  const Matrix matrix =
-      make_matrix(scenario, pinned({{"pp", "4"}, {"blocks", "8"}, {"acc", "3"}}), false);
+  const Matrix matrix = make_matrix(scenario, pinned({{"pp", "4"}, {"blocks", "8"}, {"acc", "3"}}), false);
   ASSERT_EQ(matrix.choices.size(), 2U);
   for (const Choice& choice : matrix.choices) {
     EXPECT_EQ(cell_of(matrix, choice).blocks, 8);
@@ -53,10 +50,8 @@ TEST(AxesTest, PipelineSwitchKeepsBlocksAndMicroBatches) {
   EXPECT_EQ(cell_of(matrix, matrix.choices[1]).pp, 4);
 }
 TEST(AxesTest, OneStageLeavesThePipelineSwitchOut) {
-  EXPECT_EQ(
-      make_matrix(scenario_with({"pp", "residual"}), pinned({{"pp", "1"}, {"blocks", "2"}}), false)
-          .choices.size(),
-      2U);
+  EXPECT_EQ(make_matrix(scenario_with({"pp", "residual"}), pinned({{"pp", "1"}, {"blocks", "2"}}), false).choices.size(),
+            2U);
 }
 TEST(AxesTest, ImpossibleCellsAreLeftOut) {
   Scenario scenario = scenario_with({"pp", "release"});
@@ -77,9 +72,7 @@ TEST(AxesTest, SwitchAtAValueThatTheMatrixDoesNotHaveIsRefused) {
   }
 }
 TEST(AxesTest, SwitchAskedForIsInTheMatrixAnyway) {
-  EXPECT_EQ(make_matrix(scenario_with({"identity"}), pinned({{"identity", "skip"}}), false)
-                .choices.size(),
-            2U);
+  EXPECT_EQ(make_matrix(scenario_with({"identity"}), pinned({{"identity", "skip"}}), false).choices.size(), 2U);
 }
 
 }  // namespace

@@ -46,6 +46,27 @@ TEST(CellsFileTest, MissingColumnsTakeTheirDefaults) {
   EXPECT_EQ(cell.tail, Tail::kRow);
 }
 
+TEST(CellsFileTest, EverySizeAndToggleMayBeAColumn) {
+  std::string header, values;
+  for (const Field& row : fields()) {
+    header += (header.empty() ? "" : ",") + row.name;
+    values += (values.empty() ? "" : ",") + row.get(Cell{});
+  }
+  EXPECT_EQ(read(header + "\n" + values + "\n").columns.size(), fields().size());
+  const Cell cell = read("loss_scale,loss_division,framework\n1024,delayed,paddle@2.6.2\n").cells.at(0);
+  EXPECT_EQ(cell.loss_scale, 1024.0);
+  EXPECT_EQ(cell.loss_division, LossDivision::kDelayed);
+  EXPECT_EQ(cell.framework, "paddle@2.6.2");
+}
+
+TEST(CellsFileTest, FrameworkIsGivenByFlagOrColumnNotBoth) {
+  std::istringstream plain("tp\n2\n"), column("tp,framework\n2,paddle@3.3.1\n"), unknown("tp\n2\n");
+  EXPECT_EQ(read_cells(plain, "paddle@2.6.2").cells.at(0).framework, "paddle@2.6.2");
+  EXPECT_THROW(read_cells(column, "paddle@2.6.2"), UsageError);
+  EXPECT_THROW(read_cells(unknown, "paddle@9"), UsageError);
+  EXPECT_NE(refusal("framework\npaddle@9\n").find("known: paddle@3.3.1, paddle@2.6.2"), std::string::npos);
+}
+
 TEST(CellsFileTest, BlocksFollowPpUnlessGiven) {
   EXPECT_EQ(read("pp\n4\n").cells.at(0).blocks, 4);
   EXPECT_EQ(read("pp,blocks\n2,6\n").cells.at(0).blocks, 6);
@@ -59,13 +80,10 @@ TEST(CellsFileTest, CarriageReturnsQuotesAndEmptyLinesAreRead) {
   EXPECT_EQ(file.cells[1].tp, 1);
 }
 
-TEST(CellsFileTest, LastLineMayLackItsNewline) {
-  EXPECT_EQ(read("tp,pp\n2,1\n1,1").cells.size(), 2U);
-}
+TEST(CellsFileTest, LastLineMayLackItsNewline) { EXPECT_EQ(read("tp,pp\n2,1\n1,1").cells.size(), 2U); }
 
 TEST(CellsFileTest, ResultColumnsInTheInputAreIgnored) {
-  const CellsFile file =
-      read("outcome,tp,kind,where,loss,worst,checksum,freed\nnonsense,2,,,x,y,\"a, b\",z\n");
+  const CellsFile file = read("outcome,tp,kind,where,loss,worst,checksum,freed\nnonsense,2,,,x,y,\"a, b\",z\n");
   EXPECT_EQ(file.columns, std::vector<std::string>{"tp"});
   EXPECT_EQ(file.rows.at(0), std::vector<std::string>{"2"});
 }
@@ -79,8 +97,7 @@ class CellsFileRefusalTest : public ::testing::TestWithParam<Refused> {};
 
 TEST_P(CellsFileRefusalTest, NamesTheLineAndTheReason) {
   const std::string message = refusal(GetParam().text);
-  for (const auto& part : GetParam().says)
-    EXPECT_NE(message.find(part), std::string::npos) << message;
+  for (const auto& part : GetParam().says) EXPECT_NE(message.find(part), std::string::npos) << message;
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -89,13 +106,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"NoHeader", "", {"line 1", "no header"}},
         Refused{"NoToggleColumn", "outcome\nPASS\n", {"line 1", "no toggle column"}},
         Refused{"UnknownColumn", "tp,skip_c\n2,1\n", {"line 1", "unknown column 'skip_c'"}},
-        Refused{"FlagThatIsNoColumn",
-                "tp,loss_scale\n2,1\n",
-                {"line 1", "unknown column 'loss_scale'"}},
         Refused{"RepeatedColumn", "tp,pp,tp\n2,1,2\n", {"line 1", "'tp' stands twice"}},
-        Refused{"UnknownWord",
-                "tp,identity\n2,copy\n2,clone\n",
-                {"line 3", "identity", "'clone'", "mark_not_inplace"}},
+        Refused{"UnknownWord", "tp,identity\n2,copy\n2,clone\n", {"line 3", "identity", "'clone'", "mark_not_inplace"}},
         Refused{"NotANumber", "tp\n2\n2\ntwo\n", {"line 4", "tp", "'two'", "from 1 to"}},
         Refused{"NumberWithATail", "tp\n2x\n", {"line 2", "'2x'"}},
         Refused{"NumberOutOfRange", "acc\n0\n", {"line 2", "acc", "'0'"}},
@@ -109,8 +121,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"PpDoesNotDivideBlocks", "pp,blocks\n2,3\n", {"line 2", "pp 2", "3 blocks"}},
         Refused{"SkipAtTp1", "tp,identity\n1,skip\n", {"line 2", "tp 1"}},
         Refused{"OverlapAtTp1", "tp,path\n1,overlap\n", {"line 2", "tp 1"}},
-        Refused{
-            "ViewOnTheOverlapPath", "path,identity\noverlap,view\n", {"line 2", "overlap", "view"}},
+        Refused{"ViewOnTheOverlapPath", "path,identity\noverlap,view\n", {"line 2", "overlap", "view"}},
         Refused{"ReleaseAtPp1", "pp,release\n1,1\n", {"line 2", "release"}}),
     [](const auto& instance) { return instance.param.name; });
 

@@ -32,9 +32,7 @@ class MinimalTest : public testing::Test {
     ADD_FAILURE() << label;
     return 0;
   }
-  void comes_to(const std::string& label, const Outcome& outcome) {
-    outcomes_[index_of(label)] = outcome;
-  }
+  void comes_to(const std::string& label, const Outcome& outcome) { outcomes_[index_of(label)] = outcome; }
   std::vector<std::string> minimal() const {
     std::vector<std::string> found;
     for (const std::size_t index : minimal_failures(matrix_, outcomes_))
@@ -50,8 +48,7 @@ class MinimalTest : public testing::Test {
 TEST_F(MinimalTest, NothingFails) { EXPECT_TRUE(minimal().empty()); }
 TEST_F(MinimalTest, LargerCombinationsOfAFailingOneAreNotMinimal) {
   comes_to("skip_c_identity + residual", made(OutcomeClass::kError, "LEAF_INPLACE"));
-  comes_to("skip_c_identity + operator before + residual",
-           made(OutcomeClass::kError, "LEAF_INPLACE"));
+  comes_to("skip_c_identity + operator before + residual", made(OutcomeClass::kError, "LEAF_INPLACE"));
   EXPECT_EQ(minimal(), std::vector<std::string>{"skip_c_identity + residual"});
 }
 TEST_F(MinimalTest, SilentOnesStandFirstWhateverTheirSize) {
@@ -73,8 +70,7 @@ TEST_F(MinimalTest, DeclaredAndFoundAreCompared) {
   comes_to("skip_c_identity + residual", found);
   comes_to("skip_c_identity + operator before + residual", found);
   const auto differences = [&] {
-    return differences_from_declared(scenario_, matrix_, outcomes_,
-                                     minimal_failures(matrix_, outcomes_));
+    return differences_from_declared(scenario_, matrix_, outcomes_, minimal_failures(matrix_, outcomes_));
   };
   EXPECT_TRUE(differences().empty());
   scenario_.minimal[0].kind = "GRAPH_FREED";
@@ -89,8 +85,7 @@ TEST(ClassifyFixTest, EveryEffectIsTold) {
   const Outcome wrong = made(OutcomeClass::kWrongGrad, "", 2.27);
   EXPECT_EQ(classify_fix(error, made(OutcomeClass::kPass)), FixEffect::kClears);
   EXPECT_EQ(classify_fix(error, error), FixEffect::kNoEffect);
-  EXPECT_EQ(classify_fix(error, made(OutcomeClass::kError, "GRAPH_FREED")),
-            FixEffect::kFailsDifferently);
+  EXPECT_EQ(classify_fix(error, made(OutcomeClass::kError, "GRAPH_FREED")), FixEffect::kFailsDifferently);
   EXPECT_EQ(classify_fix(error, wrong), FixEffect::kTurnsSilent);
   EXPECT_EQ(classify_fix(wrong, wrong), FixEffect::kNoEffect);
   EXPECT_EQ(classify_fix(wrong, made(OutcomeClass::kWrongGrad, "", 2.06)), FixEffect::kStillWrong);
@@ -108,8 +103,7 @@ TEST(ApplyFixTest, AFixThatChangesNothingOrIsImpossibleDoesNotApply) {
   cell.identity = IdentityVariant::kSkip;
   EXPECT_TRUE(apply_fix(fix_named("copy"), cell).applies);
   cell.recompute = RecomputeKind::kReentrant;
-  EXPECT_EQ(apply_fix(fix_named("other recompute kind"), cell).cell.recompute,
-            RecomputeKind::kNonReentrant);
+  EXPECT_EQ(apply_fix(fix_named("other recompute kind"), cell).cell.recompute, RecomputeKind::kNonReentrant);
 }
 
 }  // namespace

@@ -1,11 +1,10 @@
 // What ranks' results come to: precedence, bounds, who is named.
-#include "outcome/judge.hpp"
-
 #include <cmath>
 #include <limits>
 
 #include "engine/run_cell.hpp"
 #include "gtest/gtest.h"
+#include "outcome/judge.hpp"
 #include "outcome/tolerance.hpp"
 #include "support/cells.hpp"
 
@@ -47,6 +46,17 @@ TEST_F(JudgeTest, GradientAboveTheBoundIsWrongAndBelowIsNot) {
   EXPECT_EQ(name_of(judged()), "WRONG_GRAD");
   EXPECT_EQ(judged().where, "embed@stage0.tp0");
   EXPECT_EQ(fingerprint(judged()).substr(0, 10), "WRONG_GRAD");
+}
+
+TEST_F(JudgeTest, LossAboveTheBoundOnAnyRankOfTheLastStageIsWrong) {
+  for (const std::size_t rank : {2U, 3U}) {
+    const double kept = results[rank].loss;
+    results[rank].loss = kept + 0.5e-4;
+    EXPECT_EQ(name_of(judged()), "PASS") << rank;
+    results[rank].loss = kept + 2e-4;
+    EXPECT_EQ(name_of(judged()), "WRONG_LOSS") << rank;
+    results[rank].loss = kept;
+  }
 }
 
 TEST_F(JudgeTest, NanIsWrong) {

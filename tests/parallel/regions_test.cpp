@@ -1,8 +1,7 @@
 // Rules 10 to 13: the regions and linear layers of a tensor-parallel group, on one rank of two
 // whose peer gives the same numbers.
-#include "parallel/regions.hpp"
-
 #include "parallel/linear_layers.hpp"
+#include "parallel/regions.hpp"
 #include "recompute/recompute.hpp"
 #include "support/one_rank.hpp"
 
@@ -264,6 +263,40 @@ TEST_F(OverlapLinearTest, RowLayerSumsOverTheGroup) {
   const Tensor y = row_parallel_linear(context, group, false, w, weight);
   EXPECT_EQ(values_of(y), (Floats{14, 20}));
   EXPECT_EQ(y.impl()->inplace_version(), 1U);
+}
+
+class FrozenLinearTest : public RegionsTest {
+ protected:
+  Tensor frozen = tensor({2, 2}, {1, 2, 3, 4}, "frozen", true);
+  // The gradient that reaches v through the frozen linear under a kind of recomputation; empty if
+  // none does.
+  Floats grad_under(Context& c, RecomputeKind kind) {
+    const Tensor v = parameter("v", {1, 2});
+    const Block block = [&](const Tensors& inputs) { return frozen_linear(c, inputs[0], frozen); };
+    backward(c, {recompute(c, kind, block, {v})}, {data({1, 10})});
+    return v.grad().defined() ? values_of(v.grad()) : Floats{};
+  }
+};
+
+TEST_F(FrozenLinearTest, GivesTheInputsGradientAndNoneForTheWeight) {
+  EXPECT_EQ(grad_under(context, RecomputeKind::kNone), (Floats{21, 43}));
+  EXPECT_EQ(grad_under(context, RecomputeKind::kReentrant), (Floats{21, 43}));
+  EXPECT_FALSE(frozen.grad().defined());
+}
+
+TEST_F(FrozenLinearTest, WhatNonReentrantRecomputeSuppliesStopsGradientsSoNoneIsGiven) {
+  EXPECT_EQ(grad_under(context, RecomputeKind::kNonReentrant), Floats{});
+}
+
+TEST_F(FrozenLinearTest, SavesANoneThat262Refuses) {
+  EXPECT_EQ(raised([&] { grad_under(context_262, RecomputeKind::kNonReentrant); }).kind,
+            kind::kSaveNone);
+}
+
+TEST_F(FrozenLinearTest, DataAsInputIsNoError) {
+  const Tensor y = frozen_linear(context, add(context, data({1, 2}), x), frozen);
+  EXPECT_EQ(raised([&] { backward(context, {y}, {Tensor()}); }).kind, "");
+  EXPECT_TRUE(frozen_linear(context, data({1, 2}), frozen).stop_gradient());
 }
 
 }  // namespace

@@ -1,5 +1,3 @@
-#include "process/process_runner.hpp"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -10,6 +8,7 @@
 #include <stdexcept>
 
 #include "base/error.hpp"
+#include "process/process_runner.hpp"
 #include "process_test_support.hpp"
 
 namespace culprit {

@@ -1,8 +1,7 @@
 // The programs' own behaviour: exit statuses, messages, refusals.
-#include "app/scenario_main.hpp"
-
 #include <unistd.h>
 
+#include "app/scenario_main.hpp"
 #include "gtest/gtest.h"
 
 namespace culprit {

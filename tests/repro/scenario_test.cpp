@@ -1,5 +1,5 @@
-// Every scenario keeps its word: the claim fails as declared, the clean twin passes, and over its
-// matrix exactly the declared combinations are minimal.
+// Every scenario keeps its word: the claim fails as declared, the clean twin passes, and over its matrix
+// exactly the declared combinations are minimal.
 #include "scenario/scenario.hpp"
 
 #include <algorithm>
@@ -17,8 +17,7 @@ class ScenarioTest : public testing::TestWithParam<const Scenario*> {};
 TEST_P(ScenarioTest, ClaimComesOutAsDeclared) {
   const Scenario& scenario = *GetParam();
   const Outcome outcome = run_once(scenario.model, claim_cell(scenario));
-  EXPECT_EQ(row_of(outcome.outcome).name, row_of(scenario.expected.outcome).name)
-      << outcome.message;
+  EXPECT_EQ(row_of(outcome.outcome).name, row_of(scenario.expected.outcome).name) << outcome.message;
   EXPECT_EQ(outcome.kind, scenario.expected.kind);
   ASSERT_TRUE(outcome.first.has_value());
   EXPECT_EQ(outcome.first->phase, scenario.expected.phase);
@@ -67,18 +66,16 @@ TEST_P(ScenarioTest, CellsWithoutADeclaredCombinationPass) {
     }
     if (contains_declared) continue;
     EXPECT_EQ(table.outcomes[i].outcome, OutcomeClass::kPass)
-        << label_of(table.matrix, table.matrix.choices[i]) << ": "
-        << fingerprint(table.outcomes[i]);
+        << label_of(table.matrix, table.matrix.choices[i]) << ": " << fingerprint(table.outcomes[i]);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ScenarioTest, testing::ValuesIn(all_scenarios()),
-                         [](const auto& instance) {
-                           std::string name;
-                           for (const char c : instance.param->name)
-                             if (c != '_') name += c;
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(All, ScenarioTest, testing::ValuesIn(all_scenarios()), [](const auto& instance) {
+  std::string name;
+  for (const char c : instance.param->name)
+    if (c != '_') name += c;
+  return name;
+});
 
 TEST(MinimalFailuresTest, ADoctoredDeclarationIsNoticed) {
   Scenario doctored = scenario_named("skip_identity_leaf");
@@ -93,8 +90,7 @@ TEST(MinimalFailuresTest, ADoctoredDeclarationIsNoticed) {
 TEST(MatrixTest, MainJobHas48Cells) {
   Cell pinned;
   pinned.pp = 2;
-  const Matrix matrix =
-      make_matrix(scenario_named("skip_identity_leaf"), pinned, /*with_recompute=*/true);
+  const Matrix matrix = make_matrix(scenario_named("skip_identity_leaf"), pinned, /*with_recompute=*/true);
   EXPECT_EQ(matrix.choices.size(), 48U);
   EXPECT_EQ(num_on(matrix.choices.front()), 0U);
   EXPECT_EQ(num_on(matrix.choices.back()), matrix.axes.size());

@@ -1,12 +1,11 @@
 // Cells as processes: a crash or a hang costs only that cell; harness trouble is an error.
-#include "matrix/trial_runner.hpp"
-
 #include <sys/stat.h>
 
 #include <fstream>
 
 #include "base/error.hpp"
 #include "gtest/gtest.h"
+#include "matrix/trial_runner.hpp"
 #include "outcome/outcome_json.hpp"
 
 namespace culprit {

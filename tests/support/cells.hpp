@@ -17,8 +17,6 @@ inline const Model& stack() {
   return model;
 }
 inline Outcome outcome_of(const Settings& settings) { return run_once(stack(), cell_of(settings)); }
-inline std::string name_of(const Outcome& outcome) {
-  return std::string(row_of(outcome.outcome).name);
-}
+inline std::string name_of(const Outcome& outcome) { return std::string(row_of(outcome.outcome).name); }
 
 }  // namespace culprit::test
