@@ -20,6 +20,7 @@
 #include "app/diff_command.hpp"
 #include "app/isolate_command.hpp"
 #include "app/report_command.hpp"
+#include "app/repro_command.hpp"
 #include "app/run_command.hpp"
 #include "app/runtime_flags.hpp"
 #include "base/error.hpp"
@@ -112,6 +113,7 @@ int main(int argc, char** argv) {
   RunCommand run(app);
   ReportCommand report(app);
   DiffCommand diff(app);
+  ReproCommand repro(app);
   CellsCommand cells;
   cells.add_to(app);
   IsolateCommand isolate(app);
@@ -126,6 +128,7 @@ int main(int argc, char** argv) {
     if (app.got_subcommand("run")) return run.run({argv, argv + argc});
     if (app.got_subcommand("report")) return report.run();
     if (app.got_subcommand("diff")) return diff.run();
+    if (app.got_subcommand("repro")) return repro.run();
     if (app.got_subcommand("cells")) return cells.run();
     if (app.got_subcommand("isolate")) return isolate.run({argv, argv + argc});
     if (app.got_subcommand("check")) return check.run();

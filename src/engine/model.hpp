@@ -1,4 +1,5 @@
-// A scenario's model: what it is made of and how a stage runs it, on the engine and on the reference.
+// A scenario's model: what it is made of and how a stage runs it, on the engine, on the reference and on paper
+// (model_program.hpp).
 #pragma once
 
 #include <functional>
@@ -6,6 +7,7 @@
 #include <vector>
 
 #include "engine/engine_ops.hpp"
+#include "engine/model_program.hpp"
 #include "engine/parameter.hpp"
 
 namespace culprit {
@@ -33,6 +35,8 @@ struct Model {
   std::function<std::vector<ReferenceValue>(ReferenceOps&, BlockRange blocks,
                                             const std::vector<ReferenceValue>& inputs)>
       run_reference;
+  std::function<std::vector<ProgramValue>(ProgramOps&, BlockRange blocks, const std::vector<ProgramValue>& inputs)>
+      run_program;
 };
 
 // Makes a Model of a type with `static std::vector<ParameterSpec> parameters(const Cell&)` and
@@ -47,7 +51,7 @@ Model make_model() {
     else
       return std::vector<typename Ops::Value>{Definition::template run<Ops>(ops, blocks, inputs[0])};
   };
-  Model model{.parameters = &Definition::parameters, .run = run, .run_reference = run};
+  Model model{.parameters = &Definition::parameters, .run = run, .run_reference = run, .run_program = run};
   if constexpr (requires { Definition::kBoundaryWidth; }) model.boundary_width = Definition::kBoundaryWidth;
   return model;
 }

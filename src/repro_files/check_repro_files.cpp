@@ -1,0 +1,297 @@
+#include "repro_files/check_repro_files.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <sstream>
+#include <thread>
+
+#include "base/error.hpp"
+#include "base/whole_file.hpp"
+#include "process/process_runner.hpp"
+#include "repro_files/check_cache.hpp"
+
+namespace culprit {
+namespace fs = std::filesystem;
+namespace {
+
+std::string environment(const char* name, const std::string& otherwise = "") {
+  const char* value = std::getenv(name);
+  return value && *value ? value : otherwise;
+}
+
+// A folder of our own that goes away with the object.
+class WorkFolder {
+ public:
+  explicit WorkFolder(const fs::path& cache) {
+    std::error_code error;
+    if (!cache.empty()) fs::create_directories(cache, error);
+    std::string name =
+        ((cache.empty() || error ? fs::temp_directory_path() : cache) / "build-XXXXXX").string();
+    if (!::mkdtemp(name.data()))
+      throw SetupError(fmt::format(
+          "{}: can't be made, and reproductions are built in it; set XDG_CACHE_HOME or TMPDIR to "
+          "a folder that can be written",
+          name));
+    path_ = name;
+  }
+  ~WorkFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  WorkFolder(const WorkFolder&) = delete;
+  WorkFolder& operator=(const WorkFolder&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+ProcessRequest request_of(std::vector<std::string> argv, const fs::path& folder,
+                          const ReproCheckOptions& options) {
+  ProcessRequest request;
+  request.argv = std::move(argv);
+  request.directory = folder.string();
+  request.deadline = options.deadline;
+  request.capture_limit_bytes = 64 << 10;
+  return request;
+}
+
+std::vector<ProcessResult> run_all(const std::vector<ProcessRequest>& requests,
+                                   const ReproCheckOptions& options) {
+  std::vector<ProcessResult> results(requests.size());
+  const RunOptions run{
+      .jobs = std::max<std::size_t>(1, options.jobs),
+      .on_start = {},
+      .on_done = [&](std::size_t i, ProcessResult&& result) { results[i] = std::move(result); },
+      .cancel_fd = options.cancel_fd};
+  if (!run_processes(requests, run))
+    throw SetupError("stopped by a signal while reproductions were built and run");
+  return results;
+}
+
+bool succeeded(const ProcessResult& result) {
+  return result.end == ProcessEnd::kExited && result.value == 0;
+}
+bool ended_by_itself(const ProcessResult& result) {
+  return result.end == ProcessEnd::kExited || result.end == ProcessEnd::kSignalled;
+}
+
+std::string tail_of(const ProcessResult& result) {
+  const std::string text = result.out.text() + result.err.text();
+  constexpr std::size_t kMostBytes = 4000;
+  return text.size() <= kMostBytes ? text : text.substr(text.size() - kMostBytes);
+}
+
+// The first line of `text` that begins with `words`; empty if none does.
+std::string line_with(const std::string& text, const std::string& words) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with(words)) return line;
+  return "";
+}
+
+// What a file is run with: part of the key, so that a new compiler or release means a new run.
+// Empty: not here.
+std::string first_line_of(const std::vector<std::string>& command,
+                          const ReproCheckOptions& options) {
+  const ProcessResult result = run_all({request_of(command, "", options)}, options)[0];
+  const std::string out = result.out.text();
+  return succeeded(result) ? out.substr(0, out.find('\n')) : "";
+}
+
+// One file on its way through building and running.
+struct Job {
+  const ReproFile* file = nullptr;
+  std::string tool;          // with its version
+  std::string missing = {};  // why it can't run here
+  std::optional<ProcessResult> build = {}, run = {}, fixed_build = {}, fixed_run = {};
+
+  bool is_python() const { return file->name.ends_with(".py"); }
+  bool is_test() const { return !file->rule_line.empty(); }
+  std::string program(bool fixed = false) const {
+    return file->name.substr(0, file->name.find('.')) + (fixed ? "_fixed" : "");
+  }
+};
+
+std::vector<std::string> build_command(const Job& job, bool fixed,
+                                       const ReproCheckOptions& options) {
+  std::vector<std::string> words{options.compiler, "-std=c++20", "-O0", "-pthread",
+                                 job.program(fixed) + ".cpp"};
+  if (job.is_test()) words.insert(words.end(), {"-lgtest", "-lgtest_main"});
+  words.insert(words.end(), {"-o", job.program(fixed)});
+  return words;
+}
+
+ReproCheck judge_job(const Job& job) {
+  using Status = ReproCheck::Status;
+  ReproCheck check{.name = job.file->name, .words = job.missing, .output_tail = {}};
+  if (!job.missing.empty()) return check;
+  for (const auto& build : {job.build, job.fixed_build}) {
+    if (!build || succeeded(*build)) continue;
+    check.output_tail = tail_of(*build);
+    if (build->end == ProcessEnd::kCannotStart) {
+      check.words = build->error;
+    } else if (job.is_test() &&
+               (check.output_tail.find("gtest/gtest.h: No such file") != std::string::npos ||
+                check.output_tail.find("gtest/gtest.h' file not found") != std::string::npos ||
+                check.output_tail.find("cannot find -lgtest") != std::string::npos)) {
+      check.words = "no GoogleTest (Debian: apt-get install libgtest-dev)";
+    } else {
+      check.status = Status::kNotShown;
+      check.words = "does not build: " + describe(*build);
+    }
+    return check;
+  }
+  const ProcessResult& run = *job.run;
+  check.output_tail = tail_of(run);
+  const std::string line = line_with(run.out.text(), job.file->shows);
+  const bool shown =
+      run.end == ProcessEnd::kExited && run.value == job.file->exit_status && !line.empty();
+  check.status = shown ? Status::kShown : Status::kNotShown;
+  if (!shown) {
+    check.words = fmt::format("{}; expected exit status {} and a line that begins with {}",
+                              describe(run), job.file->exit_status, job.file->shows);
+    return check;
+  }
+  check.words = fmt::format("exit status {}, {}", run.value, line);
+  if (!job.is_test()) return check;
+  const ProcessResult& fixed = *job.fixed_run;
+  const bool red = fixed.end == ProcessEnd::kExited && fixed.value == 1 &&
+                   !line_with(fixed.out.text(), "[  FAILED  ]").empty();
+  check.words = red ? "green today, red with the marked line changed as the fix would"
+                    : fmt::format("green today, but not red with the marked line changed: {}",
+                                  describe(fixed));
+  if (!red) {
+    check.status = Status::kNotShown;
+    check.output_tail = tail_of(fixed);
+  }
+  return check;
+}
+
+bool all_ended_by_themselves(const Job& job) {
+  for (const auto* result : {&job.build, &job.run, &job.fixed_build, &job.fixed_run})
+    if (*result && !ended_by_itself(**result)) return false;
+  return job.missing.empty();
+}
+
+std::string fixed_text(const ReproFile& file) {
+  std::string text = file.text;
+  const auto at = text.find(file.rule_line);
+  return at == std::string::npos ? text : text.replace(at, file.rule_line.size(), file.fixed_line);
+}
+
+void build_and_run(std::vector<Job>& jobs, const ReproCheckOptions& options) {
+  const WorkFolder folder(options.cache);
+  std::vector<ProcessRequest> requests;
+  std::vector<std::optional<ProcessResult>*> slots;
+  const auto add = [&](std::vector<std::string> argv, std::optional<ProcessResult>& slot) {
+    requests.push_back(request_of(std::move(argv), folder.path(), options));
+    slots.push_back(&slot);
+  };
+  const auto run_added = [&] {
+    auto results = run_all(requests, options);
+    for (std::size_t i = 0; i < slots.size(); ++i) *slots[i] = std::move(results[i]);
+    requests.clear();
+    slots.clear();
+  };
+  for (Job& job : jobs) {
+    if (!job.missing.empty()) continue;
+    write_whole_file(folder.path() / job.file->name, job.file->text);
+    if (job.is_python()) {
+      add({options.python, job.file->name}, job.run);
+      continue;
+    }
+    add(build_command(job, /*fixed=*/false, options), job.build);
+    if (!job.is_test()) continue;
+    write_whole_file(folder.path() / (job.program(/*fixed=*/true) + ".cpp"), fixed_text(*job.file));
+    add(build_command(job, /*fixed=*/true, options), job.fixed_build);
+  }
+  run_added();
+  for (Job& job : jobs) {
+    if (job.is_python() || !job.build || !succeeded(*job.build)) continue;
+    if (job.is_test() && !succeeded(*job.fixed_build)) continue;
+    add({"./" + job.program()}, job.run);
+    if (job.is_test()) add({"./" + job.program(/*fixed=*/true)}, job.fixed_run);
+  }
+  run_added();
+}
+
+// What the interpreter has; the words of Job::missing where that is not what the file is for.
+void find_python(Job& job, const ReproCheckOptions& options) {
+  const std::string wanted = job.file->framework_version;
+  // The metadata alone: importing takes seconds.
+  const std::string got =
+      first_line_of({options.python, "-c",
+                     "import importlib.metadata as m, sys; print(m.version('paddlepaddle'), "
+                     "sys.version.split()[0])"},
+                    options);
+  job.tool = fmt::format("python {} {}", options.python, got);
+  const std::string version = got.substr(0, got.find(' '));
+  const std::string pip = fmt::format("pip install paddlepaddle=={}", wanted);
+  if (got.empty())
+    job.missing = fmt::format("no Python with PaddlePaddle; {}", pip);
+  else if (version != wanted)
+    job.missing =
+        fmt::format("the Python here has PaddlePaddle {}; {}", version, pip);
+}
+
+}  // namespace
+
+ReproCheckOptions default_check_options() {
+  ReproCheckOptions options;
+  const std::string home = environment("HOME"),
+                    cache = environment("XDG_CACHE_HOME", home.empty() ? "" : home + "/.cache");
+  if (!cache.empty()) options.cache = fs::path(cache) / "culprit" / "repros";
+  options.compiler = environment("CXX", "g++");
+  options.python = environment("CULPRIT_PYTHON", "python3");
+  options.jobs = std::max(1U, std::thread::hardware_concurrency());
+  return options;
+}
+
+std::vector<ReproCheck> check_repro_files(const std::vector<ReproResult>& files,
+                                          const ReproCheckOptions& options) {
+  const CheckCache cache(options.cache);
+  std::vector<ReproCheck> checks(files.size());
+  std::vector<Job> jobs;
+  std::vector<std::size_t> places;
+  std::string compiler;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (const auto* refusal = std::get_if<ReproRefusal>(&files[i])) {
+      checks[i] = {.name = refusal->name,
+                   .status = ReproCheck::Status::kRefused,
+                   .words = refusal->reason,
+                   .output_tail = {}};
+      continue;
+    }
+    Job job{.file = &std::get<ReproFile>(files[i]), .tool = {}};
+    if (job.is_python()) {
+      find_python(job, options);
+    } else {
+      if (compiler.empty())
+        compiler = options.compiler + " " + first_line_of({options.compiler, "--version"}, options);
+      job.tool = compiler;
+    }
+    if (const auto known = cache.find(*job.file, job.tool); known && job.missing.empty()) {
+      checks[i] = *known;
+      continue;
+    }
+    jobs.push_back(job);
+    places.push_back(i);
+  }
+  const bool any_to_run =
+      std::any_of(jobs.begin(), jobs.end(), [](const Job& job) { return job.missing.empty(); });
+  if (any_to_run) build_and_run(jobs, options);
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
+    checks[places[j]] = judge_job(jobs[j]);
+    // A deadline says more about this machine's load than about the file.
+    if (all_ended_by_themselves(jobs[j]))
+      cache.keep(*jobs[j].file, jobs[j].tool, checks[places[j]]);
+  }
+  return checks;
+}
+
+}  // namespace culprit
