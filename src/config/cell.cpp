@@ -184,10 +184,9 @@ std::vector<Field> make_fields() {
             return row;
           }(),
           [](Cell& c, V v) { c.framework = rules_of(v).name; }),
-      in_csv(with_set(choice<&Cell::dtype, DType>(
-                          "dtype", "type of all tensors; sums accumulate in float32"),
-                      [](Cell& c, V v) { c.dtype = parse_word<DType>("dtype", v); }),
-             /*optional=*/true),
+      with_set(choice<&Cell::dtype, DType>("dtype",
+                                           "type of all tensors; sums accumulate in float32"),
+               [](Cell& c, V v) { c.dtype = parse_word<DType>("dtype", v); }),
   };
 }
 

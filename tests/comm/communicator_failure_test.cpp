@@ -151,7 +151,7 @@ TEST_P(CommunicatorFailureContractTest, CollectivesOfTwoGroupsInOppositeOrdersAr
 TEST_P(CommunicatorFailureContractTest, LossOfOnePeerDoesNotDependOnWhenAnotherFinishes) {
   constexpr int kRuns = 100;
   for (int i = 0; i < kRuns; ++i) {
-    const auto ends = run(3, [](Communicator& comm) {
+    const auto ends = run(3, [](HostCommunicator& comm) {
       Floats buffer{1.0F};
       if (comm.rank() == 1) return;
       if (comm.rank() == 2) leave();
