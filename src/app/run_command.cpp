@@ -1,3 +1,5 @@
+#include "app/run_command.hpp"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -13,7 +15,6 @@
 
 #include "app/launch_jobs.hpp"
 #include "app/report_command.hpp"
-#include "app/run_command.hpp"
 #include "app/runtime_flags.hpp"
 #include "base/error.hpp"
 #include "matrix/run_matrix.hpp"

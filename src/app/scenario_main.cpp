@@ -1,3 +1,5 @@
+#include "app/scenario_main.hpp"
+
 #include <fmt/format.h>
 
 #include <CLI/App.hpp>
@@ -10,7 +12,6 @@
 
 #include "app/cell_flags.hpp"
 #include "app/runtime_flags.hpp"
-#include "app/scenario_main.hpp"
 #include "base/error.hpp"
 #include "base/version.hpp"
 #include "base/whole_file.hpp"

@@ -1,10 +1,11 @@
+#include "comm/local_world.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <stdexcept>
 
 #include "base/subject_error.hpp"
-#include "comm/local_world.hpp"
 
 namespace culprit {
 

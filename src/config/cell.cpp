@@ -1,3 +1,5 @@
+#include "config/cell.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,7 +9,6 @@
 
 #include "autograd/rules.hpp"
 #include "base/error.hpp"
-#include "config/cell.hpp"
 
 namespace culprit {
 namespace {
@@ -184,9 +185,9 @@ std::vector<Field> make_fields() {
             return row;
           }(),
           [](Cell& c, V v) { c.framework = rules_of(v).name; }),
-      with_set(choice<&Cell::dtype, DType>("dtype",
-                                           "type of all tensors; sums accumulate in float32"),
-               [](Cell& c, V v) { c.dtype = parse_word<DType>("dtype", v); }),
+      with_set(
+          choice<&Cell::dtype, DType>("dtype", "type of all tensors; sums accumulate in float32"),
+          [](Cell& c, V v) { c.dtype = parse_word<DType>("dtype", v); }),
   };
 }
 

@@ -1,5 +1,6 @@
-#include "autograd/functions.hpp"
 #include "engine/engine_ops.hpp"
+
+#include "autograd/functions.hpp"
 #include "parallel/linear_layers.hpp"
 #include "recompute/recompute.hpp"
 

@@ -1,3 +1,5 @@
+#include "engine/run_cell.hpp"
+
 #include <fmt/format.h>
 
 #include <exception>
@@ -12,7 +14,6 @@
 #include "base/error.hpp"
 #include "base/subject_error.hpp"
 #include "engine/engine_ops.hpp"
-#include "engine/run_cell.hpp"
 #include "trace/rank_recorder.hpp"
 
 namespace culprit {

@@ -1,3 +1,5 @@
+#include "matrix/trial_runner.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <string.h>
@@ -9,7 +11,6 @@
 
 #include "base/error.hpp"
 #include "base/exit_status.hpp"
-#include "matrix/trial_runner.hpp"
 #include "outcome/outcome_json.hpp"
 #include "trace/trace_json.hpp"
 

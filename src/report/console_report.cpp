@@ -1,9 +1,10 @@
+#include "report/console_report.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/version.hpp"
-#include "report/console_report.hpp"
 #include "report/wording.hpp"
 #include "terminal/escape.hpp"
 

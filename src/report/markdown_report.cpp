@@ -1,3 +1,5 @@
+#include "report/markdown_report.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 #include "base/version.hpp"
 #include "report/explain.hpp"
 #include "report/known_reports.hpp"
-#include "report/markdown_report.hpp"
 #include "report/markup.hpp"
 #include "report/wording.hpp"
 #include "terminal/escape.hpp"

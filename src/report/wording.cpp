@@ -1,9 +1,9 @@
+#include "report/wording.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
-
-#include "report/wording.hpp"
 
 namespace culprit {
 namespace {

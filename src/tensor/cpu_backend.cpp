@@ -1,3 +1,5 @@
+#include "tensor/cpu_backend.hpp"
+
 #include <cblas.h>
 
 #include <algorithm>
@@ -6,7 +8,6 @@
 #include <vector>
 
 #include "tensor/blas_threads.hpp"
-#include "tensor/cpu_backend.hpp"
 
 namespace culprit {
 namespace {

@@ -1,10 +1,11 @@
 // What ranks' results come to: precedence, bounds, who is named.
+#include "outcome/judge.hpp"
+
 #include <cmath>
 #include <limits>
 
 #include "engine/run_cell.hpp"
 #include "gtest/gtest.h"
-#include "outcome/judge.hpp"
 #include "outcome/tolerance.hpp"
 #include "support/cells.hpp"
 
@@ -49,11 +50,13 @@ TEST_F(JudgeTest, GradientAboveTheBoundIsWrongAndBelowIsNot) {
 }
 
 TEST_F(JudgeTest, LossAboveTheBoundOnAnyRankOfTheLastStageIsWrong) {
+  const double bound =
+      tolerance_for(cell).loss;  // the loss is below 1, where the bound is absolute
   for (const std::size_t rank : {2U, 3U}) {
     const double kept = results[rank].loss;
-    results[rank].loss = kept + 0.5e-4;
+    results[rank].loss = kept + 0.5 * bound;
     EXPECT_EQ(name_of(judged()), "PASS") << rank;
-    results[rank].loss = kept + 2e-4;
+    results[rank].loss = kept + 2.0 * bound;
     EXPECT_EQ(name_of(judged()), "WRONG_LOSS") << rank;
     results[rank].loss = kept;
   }
