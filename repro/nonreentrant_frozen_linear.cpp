@@ -1,8 +1,7 @@
-// A quantised linear under non-reentrant recomputation (measured): its backward gives dx only if
-// the input it saved needs a gradient, and what non-reentrant recomputation supplies for a saved
-// tensor is a new object that stops gradients (docs/semantics.md, rules 15 and 20). So the path
-// through every frozen weight is dropped. Claim: WRONG_GRAD upstream of the layer, no error,
-// exit 11.
+// A quantised linear under non-reentrant recomputation (measured): its backward gives dx only if the input it saved
+// needs a gradient, and what non-reentrant recomputation supplies for a saved tensor is a new object that stops
+// gradients (docs/semantics.md, rules 15 and 20). So the path through every frozen weight is dropped.
+// Claim: WRONG_GRAD upstream of the layer, no error, exit 11.
 //   nonreentrant_frozen_linear    the same as --pp 1 --recompute=nonreentrant
 #include "repro/qlora_model.hpp"
 #include "scenario/scenario.hpp"

@@ -1,6 +1,6 @@
-// A tempting fix that is worse than the error (measured): an output marked as not in-place is
-// handed out as a new object, but the history is set on the old one, so gradients through the
-// output vanish. Claim: MISSING_GRAD for everything upstream, no error, exit 12.
+// A tempting fix that is worse than the error (measured): an output marked as not in-place is handed out as
+// a new object, but the history is set on the old one, so gradients through the output vanish.
+// Claim: MISSING_GRAD for everything upstream, no error, exit 12.
 //   not_inplace_drops_grad        the same as --pp 1 --identity mark_not_inplace
 #include "repro/stack_model.hpp"
 #include "scenario/scenario.hpp"
@@ -17,10 +17,9 @@ const Scenario& not_inplace_drops_grad() {
       .claim = {{"pp", "1"}, {"identity", "mark_not_inplace"}},
       .clean = {{"identity", "view"}},
       .expected = {.outcome = OutcomeClass::kMissingGrad, .kind = "", .phase = "backward"},
-      .minimal = {{.switches = {{"identity", "mark_not_inplace"}},
-                   .outcome = OutcomeClass::kMissingGrad,
-                   .kind = "",
-                   .phase = "backward"}}};
+      .minimal = {
+          {.switches = {{"identity", "mark_not_inplace"}},
+           .outcome = OutcomeClass::kMissingGrad, .kind = "", .phase = "backward"}}};
   return scenario;
 }
 

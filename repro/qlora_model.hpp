@@ -1,6 +1,5 @@
-// A quantised LoRA column layer a block (read in paddleformers 1.2.0 and run there,
-// docs/parity.md): u = identity(x); y = u W (frozen) + identity(x A) B, where x is used again after
-// its identity.
+// A quantised LoRA column layer a block (read in paddleformers 1.2.0 and run there, docs/parity.md): u = identity(x);
+// y = u W (frozen) + identity(x A) B, where x is used again after its identity.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +11,7 @@
 
 namespace culprit {
 
-// Rank-R adapters beside a frozen base weight. A [D, R] is replicated, B [R, D] is split by
-// columns.
+// Rank-R adapters beside a frozen base weight. A [D, R] is replicated, B [R, D] is split by columns.
 struct QloraModel {
   static std::vector<ParameterSpec> parameters(const Cell& cell) {
     const int rank = std::max(1, cell.hidden / 4);
@@ -21,23 +19,12 @@ struct QloraModel {
     add_embedding(list, cell);
     for (int b = 0; b < cell.blocks; ++b) {
       const std::string n = std::to_string(b);
-      list.push_back({.name = "base" + n,
-                      .value_kind = ValueKind::kColumn,
-                      .block = b,
-                      .split = Split::kColumns,
-                      .shape = {cell.hidden, cell.hidden},
-                      .trainable = false});
-      list.push_back({.name = "loraA" + n,
-                      .value_kind = ValueKind::kEmbedding,
-                      .block = b,
-                      .term = 1,
+      list.push_back({.name = "base" + n, .value_kind = ValueKind::kColumn, .block = b, .split = Split::kColumns,
+                      .shape = {cell.hidden, cell.hidden}, .trainable = false});
+      list.push_back({.name = "loraA" + n, .value_kind = ValueKind::kEmbedding, .block = b, .term = 1,
                       .shape = {cell.hidden, rank}});
-      list.push_back({.name = "loraB" + n,
-                      .value_kind = ValueKind::kEmbedding,
-                      .block = b,
-                      .term = 2,
-                      .split = Split::kColumns,
-                      .shape = {rank, cell.hidden}});
+      list.push_back({.name = "loraB" + n, .value_kind = ValueKind::kEmbedding, .block = b, .term = 2,
+                      .split = Split::kColumns, .shape = {rank, cell.hidden}});
     }
     return list;
   }
@@ -58,14 +45,9 @@ struct QloraModel {
 
 // What fails in this model, each switch alone.
 inline std::vector<DeclaredFailure> qlora_failures() {
-  return {{.switches = {{"identity", "skip"}},
-           .outcome = OutcomeClass::kWrongGrad,
-           .kind = "",
-           .phase = "backward"},
+  return {{.switches = {{"identity", "skip"}}, .outcome = OutcomeClass::kWrongGrad, .kind = "", .phase = "backward"},
           {.switches = {{"recompute", "nonreentrant"}},
-           .outcome = OutcomeClass::kWrongGrad,
-           .kind = "",
-           .phase = "backward"}};
+           .outcome = OutcomeClass::kWrongGrad, .kind = "", .phase = "backward"}};
 }
 
 }  // namespace culprit

@@ -1,8 +1,8 @@
-// The reported combination (PaddlePaddle/Paddle issue 59290): enable_mp_skip_c_identity fails under
-// pipeline gradient merge + recompute when no operator runs before a ColumnParallelLinear's matmul.
-// Claim: with all three on, the block's second run in backward 0 of the last stage hands a leaf
-// that needs a gradient to an identity that returns its input: LEAF_INPLACE, exit 10. Either of
-// recompute and pp-merge suffices beside skip.
+// The reported combination (PaddlePaddle/Paddle issue 59290): enable_mp_skip_c_identity fails under pipeline
+// gradient merge + recompute when no operator runs before a ColumnParallelLinear's matmul.
+// Claim: with all three on, the block's second run in backward 0 of the last stage hands a leaf that needs
+// a gradient to an identity that returns its input: LEAF_INPLACE, exit 10. Either of recompute and pp-merge
+// suffices beside skip.
 //   skip_identity_leaf            the same as --tp 2 --pp 2 --acc 4 --skip-c-identity --recompute
 #include "repro/stack_model.hpp"
 #include "scenario/scenario.hpp"

@@ -1,6 +1,6 @@
-// Pipeline alone suffices beside skip_c_identity, without recompute: an activation received from
-// the previous stage is a leaf, and the identity returns that leaf (measured). Claim: LEAF_INPLACE
-// in forward 0 of stage 1, exit 10.
+// Pipeline alone suffices beside skip_c_identity, without recompute: an activation received from the
+// previous stage is a leaf, and the identity returns that leaf (measured).
+// Claim: LEAF_INPLACE in forward 0 of stage 1, exit 10.
 //   skip_identity_pipeline        the same as --pp 2 --skip-c-identity
 #include "repro/stack_model.hpp"
 #include "scenario/scenario.hpp"

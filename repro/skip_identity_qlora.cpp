@@ -1,6 +1,6 @@
-// A quantised LoRA column layer (repro/qlora_model.hpp): with skip the identity returns x itself,
-// whose history is rebased, so the low-rank branch's gradient, a later use of x, is all-reduced
-// once more. Claim: WRONG_GRAD upstream of the layer, no error, exit 11.
+// A quantised LoRA column layer (repro/qlora_model.hpp): with skip the identity returns x itself, whose history is
+// rebased, so the low-rank branch's gradient, a later use of x, is all-reduced once more.
+// Claim: WRONG_GRAD upstream of the layer, no error, exit 11.
 //   skip_identity_qlora           the same as --pp 1 --skip-c-identity
 #include "repro/qlora_model.hpp"
 #include "scenario/scenario.hpp"

@@ -1,6 +1,6 @@
-// Recompute alone suffices beside skip_c_identity, without a pipeline: reentrant recompute detaches
-// the block's input, which makes it a leaf, and the identity returns that leaf (measured). Claim:
-// LEAF_INPLACE in the second run of the last block in backward 0, exit 10.
+// Recompute alone suffices beside skip_c_identity, without a pipeline: reentrant recompute detaches the
+// block's input, which makes it a leaf, and the identity returns that leaf (measured).
+// Claim: LEAF_INPLACE in the second run of the last block in backward 0, exit 10.
 //   skip_identity_recompute       the same as --pp 1 --skip-c-identity --recompute
 #include "repro/stack_model.hpp"
 #include "scenario/scenario.hpp"

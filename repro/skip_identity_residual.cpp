@@ -1,7 +1,7 @@
-// The silent one (measured, not reported): the identity returns its input, so the input's own
-// history is rebased onto the identity; the residual branch, a later use of the same object, then
-// flows through the identity's backward too and is all-reduced although every rank already holds
-// the whole. Claim: WRONG_GRAD for everything upstream of the block's input, no error, exit 11.
+// The silent one (measured, not reported): the identity returns its input, so the input's own history is
+// rebased onto the identity; the residual branch, a later use of the same object, then flows through the
+// identity's backward too and is all-reduced although every rank already holds the whole.
+// Claim: WRONG_GRAD for everything upstream of the block's input, no error, exit 11.
 //   skip_identity_residual        the same as --pp 1 --skip-c-identity --residual
 #include "repro/stack_model.hpp"
 #include "scenario/scenario.hpp"

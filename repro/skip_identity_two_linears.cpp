@@ -1,5 +1,6 @@
-// Two column linears on one input (measured): each identity bumps the in-place version of the input
-// that the first matmul has saved. Claim: INPLACE_VERSION in backward 0, exit 10.
+// Two column linears on one input (measured): each identity bumps the in-place version of the input that
+// the first matmul has saved.
+// Claim: INPLACE_VERSION in backward 0, exit 10.
 //   skip_identity_two_linears     the same as --pp 1 --skip-c-identity --fan-out 2
 #include "repro/stack_model.hpp"
 #include "scenario/scenario.hpp"
@@ -17,9 +18,7 @@ const Scenario& skip_identity_two_linears() {
       .clean = {{"fan_out", "1"}},
       .expected = {.outcome = OutcomeClass::kError, .kind = "INPLACE_VERSION", .phase = "backward"},
       .minimal = with_reported({{.switches = {{"identity", "skip"}, {"fan_out", "2"}},
-                                 .outcome = OutcomeClass::kError,
-                                 .kind = "INPLACE_VERSION",
-                                 .phase = "backward"}})};
+                                 .outcome = OutcomeClass::kError, .kind = "INPLACE_VERSION", .phase = "backward"}})};
   return scenario;
 }
 

@@ -1,6 +1,6 @@
-// The same under non-reentrant recompute (measured): what the second run saves is not
-// version-checked, so the version error becomes a silent wrong gradient. Claim: WRONG_GRAD, no
-// error, exit 11.
+// The same under non-reentrant recompute (measured): what the second run saves is not version-checked, so
+// the version error becomes a silent wrong gradient.
+// Claim: WRONG_GRAD, no error, exit 11.
 //   skip_identity_two_linears_nonreentrant   the same as --pp 1 --skip-c-identity --fan-out 2
 //                                            --recompute=nonreentrant
 #include "repro/stack_model.hpp"
@@ -19,9 +19,7 @@ const Scenario& skip_identity_two_linears_nonreentrant() {
       .clean = {{"identity", "copy"}},
       .expected = {.outcome = OutcomeClass::kWrongGrad, .kind = "", .phase = "backward"},
       .minimal = with_reported({{.switches = {{"identity", "skip"}, {"fan_out", "2"}},
-                                 .outcome = OutcomeClass::kError,
-                                 .kind = "INPLACE_VERSION",
-                                 .phase = "backward"}})};
+                                 .outcome = OutcomeClass::kError, .kind = "INPLACE_VERSION", .phase = "backward"}})};
   return scenario;
 }
 

@@ -19,20 +19,16 @@ inline std::string row_name(int block) { return "row" + std::to_string(block); }
 // The embedding's [D, D] parameter, if the cell has one.
 inline void add_embedding(std::vector<ParameterSpec>& list, const Cell& cell) {
   if (cell.embed)
-    list.push_back({.name = "embed",
-                    .value_kind = ValueKind::kEmbedding,
-                    .shape = {cell.hidden, cell.hidden}});
+    list.push_back({.name = "embed", .value_kind = ValueKind::kEmbedding, .shape = {cell.hidden, cell.hidden}});
 }
 
 // x [T, D] through the embedding where `blocks` begins the model, then through each block under the
 // cell's recomputation.
 template <class Ops, class BlockFunction>
-typename Ops::Value run_stack(Ops& ops, BlockRange blocks, typename Ops::Value x,
-                              BlockFunction block) {
+typename Ops::Value run_stack(Ops& ops, BlockRange blocks, typename Ops::Value x, BlockFunction block) {
   if (blocks.first == 0 && ops.cell().embed) x = ops.matmul(x, ops.parameter("embed"));
   for (int b = blocks.first; b < blocks.end; ++b)
-    x = ops.recompute([&ops, block, b](const typename Ops::Value& in) { return block(ops, b, in); },
-                      x);
+    x = ops.recompute([&ops, block, b](const typename Ops::Value& in) { return block(ops, b, in); }, x);
   return x;
 }
 
@@ -43,17 +39,10 @@ struct StackModel {
     add_embedding(list, cell);
     for (int b = 0; b < cell.blocks; ++b)
       for (int j = 0; j < cell.fan_out; ++j)
-        list.push_back({.name = column_name(b, j),
-                        .value_kind = ValueKind::kColumn,
-                        .block = b,
-                        .term = j,
-                        .split = Split::kColumns,
-                        .shape = square});
+        list.push_back({.name = column_name(b, j), .value_kind = ValueKind::kColumn, .block = b, .term = j,
+                        .split = Split::kColumns, .shape = square});
     for (int b = 0; b < cell.blocks && cell.tail == Tail::kRow; ++b)
-      list.push_back({.name = row_name(b),
-                      .value_kind = ValueKind::kRow,
-                      .block = b,
-                      .split = Split::kRows,
+      list.push_back({.name = row_name(b), .value_kind = ValueKind::kRow, .block = b, .split = Split::kRows,
                       .shape = square});
     return list;
   }
@@ -77,17 +66,11 @@ struct StackModel {
 // The minimal failing combinations of skip_c_identity in this model, beside a scenario's own.
 inline std::vector<DeclaredFailure> with_reported(std::vector<DeclaredFailure> list) {
   list.push_back({.switches = {{"identity", "skip"}, {"residual", "1"}},
-                  .outcome = OutcomeClass::kWrongGrad,
-                  .kind = "",
-                  .phase = "backward"});
+                  .outcome = OutcomeClass::kWrongGrad, .kind = "", .phase = "backward"});
   list.push_back({.switches = {{"identity", "skip"}, {"recompute", "reentrant"}},
-                  .outcome = OutcomeClass::kError,
-                  .kind = "LEAF_INPLACE",
-                  .phase = "recompute"});
+                  .outcome = OutcomeClass::kError, .kind = "LEAF_INPLACE", .phase = "recompute"});
   list.push_back({.switches = {{"identity", "skip"}, {"pp", "2"}},
-                  .outcome = OutcomeClass::kError,
-                  .kind = "LEAF_INPLACE",
-                  .phase = "forward"});
+                  .outcome = OutcomeClass::kError, .kind = "LEAF_INPLACE", .phase = "forward"});
   return list;
 }
 

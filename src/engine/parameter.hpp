@@ -1,5 +1,5 @@
-// The parameters of a model and the values of everything: deterministic, the same on every layout
-// of ranks.
+// The parameters of a model and the values of everything: deterministic, the same on every layout of
+// ranks.
 #pragma once
 
 #include <cstdint>
@@ -27,16 +27,14 @@ struct ParameterSpec {
   bool trainable = true;
 };
 
-// Element i, row-major over the whole tensor: ((i*37 + (kind*97 + block*31 + term*13)*11 + 5) mod
-// 101 - 50) / 100, float32. Column and row weights of D features are then multiplied by sqrt(8/D).
-// For data and target `block` is the micro-batch. Source: the recorded facts' own formula
-// (tests/data/README.md).
+// Element i, row-major over the whole tensor: ((i*37 + (kind*97 + block*31 + term*13)*11 + 5) mod 101 - 50)
+// / 100, float32. Column and row weights of D features are then multiplied by sqrt(8/D). For data and
+// target `block` is the micro-batch. Source: the recorded facts' own formula (tests/data/README.md).
 std::vector<float> make_values(ValueKind value_kind, int block, int term, Shape shape);
 
 // Rows or columns of a row-major matrix that tensor rank `tp_rank` of `tp` owns.
 template <class T>
-std::vector<T> shard_of(const std::vector<T>& whole, Shape shape, Split split, int tp_rank,
-                        int tp) {
+std::vector<T> shard_of(const std::vector<T>& whole, Shape shape, Split split, int tp_rank, int tp) {
   if (split == Split::kReplicated) return whole;
   const bool by_rows = split == Split::kRows;
   const std::int64_t width = (by_rows ? shape.rows : shape.cols) / tp;

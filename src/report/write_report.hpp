@@ -9,12 +9,10 @@
 
 namespace culprit {
 
-// The run's folder. Cells are appended to cells.jsonl as they finish, so a killed run keeps what it
-// has.
+// The run's folder. Cells are appended to cells.jsonl as they finish, so a killed run keeps what it has.
 class RunFolder {
  public:
-  // Makes the folder with its parents. Errors: UsageError when it exists; SetupError when it can't
-  // be made.
+  // Makes the folder with its parents. Errors: UsageError when it exists; SetupError when it can't be made.
   explicit RunFolder(const std::filesystem::path& path);
   ~RunFolder();
   RunFolder(const RunFolder&) = delete;
@@ -31,11 +29,10 @@ class RunFolder {
   int cells_fd_ = -1;
 };
 
-// Writes the record (run.json), every report and the asked-for tracker forms (issue_form.hpp) into
-// an existing folder, each file whole or not at all (docs/schemas.md). The record's texts are to be
-// masked before (redact.hpp). Errors: UsageError for an unknown form; SetupError.
-void write_reports(const std::filesystem::path& folder, const RunRecord& record,
-                   const std::vector<std::string>& forms);
+// Writes the record (run.json), every report and the asked-for tracker forms (issue_form.hpp) into an existing folder,
+// each file whole or not at all (docs/schemas.md). The record's texts are to be masked before (redact.hpp). Errors:
+// UsageError for an unknown form; SetupError.
+void write_reports(const std::filesystem::path& folder, const RunRecord& record, const std::vector<std::string>& forms);
 
 // "repro-out/2026-11-30T06-12-45", and with a number behind it where that exists.
 std::filesystem::path default_run_folder();

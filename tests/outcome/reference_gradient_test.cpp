@@ -10,8 +10,8 @@ namespace {
 
 using Matrix = std::vector<double>;  // row-major
 
-// Step of the differences: the loss is a polynomial of low degree with coefficients near 1, so the
-// error is about step^2 + 1e-16 / step.
+// Step of the differences: the loss is a polynomial of low degree with coefficients near 1, so the error is
+// about step^2 + 1e-16 / step.
 constexpr double kStep = 1e-5;
 constexpr double kTolerance = 1e-7;
 
@@ -90,8 +90,7 @@ TEST_P(ReferenceGradientTest, AgreesWithCentralDifferencesInFloat64) {
   for (auto& [name, values] : weights) {
     const auto& grad = reference.grads.at(name).back();
     ASSERT_EQ(grad.size(), values.size());
-    for (std::size_t i = 0; i < values.size();
-         i += 3) {  // a third of the entries of every parameter
+    for (std::size_t i = 0; i < values.size(); i += 3) {  // a third of the entries of every parameter
       const double kept = values[i];
       values[i] = kept + kStep;
       const double high = loss_of(cell, weights);
@@ -99,8 +98,7 @@ TEST_P(ReferenceGradientTest, AgreesWithCentralDifferencesInFloat64) {
       const double low = loss_of(cell, weights);
       values[i] = kept;
       const double expected = (high - low) / (2 * kStep);
-      ASSERT_NEAR(grad[i], expected, kTolerance * std::max(1.0, std::abs(expected)))
-          << name << " entry " << i;
+      ASSERT_NEAR(grad[i], expected, kTolerance * std::max(1.0, std::abs(expected))) << name << " entry " << i;
     }
   }
 }
@@ -112,10 +110,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Sized{"FanOutThreeResidual", {{"fan_out", "3"}, {"residual", "1"}}},
                       Sized{"NoEmbeddingScale", {{"embed", "0"}, {"first_op", "scale"}}},
                       Sized{"Hidden6Tokens5", {{"hidden", "6"}, {"tokens", "5"}, {"acc", "2"}}},
-                      Sized{"Hidden16Blocks3",
-                            {{"hidden", "16"}, {"blocks", "3"}, {"acc", "1"}, {"residual", "1"}}},
-                      Sized{"OneTokenOneMicroBatch",
-                            {{"tokens", "1"}, {"acc", "1"}, {"tail", "gather"}}}),
+                      Sized{"Hidden16Blocks3", {{"hidden", "16"}, {"blocks", "3"}, {"acc", "1"}, {"residual", "1"}}},
+                      Sized{"OneTokenOneMicroBatch", {{"tokens", "1"}, {"acc", "1"}, {"tail", "gather"}}}),
     [](const auto& instance) { return instance.param.name; });
 
 }  // namespace

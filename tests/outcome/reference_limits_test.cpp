@@ -17,12 +17,10 @@ std::string refusal(const Cell& cell) {
 }
 
 TEST(ReferenceLimitsTest, VanishingGradientsAreRefused) {
-  EXPECT_NE(refusal(cell_of({{"pp", "1"}, {"acc", "1"}, {"blocks", "1000"}})).find("vanishes"),
-            std::string::npos);
+  EXPECT_NE(refusal(cell_of({{"pp", "1"}, {"acc", "1"}, {"blocks", "1000"}})).find("vanishes"), std::string::npos);
 }
 TEST(ReferenceLimitsTest, OverflowIsRefused) {
-  const std::string why =
-      refusal(cell_of({{"pp", "1"}, {"acc", "1"}, {"blocks", "4000"}, {"residual", "1"}}));
+  const std::string why = refusal(cell_of({{"pp", "1"}, {"acc", "1"}, {"blocks", "4000"}, {"residual", "1"}}));
   EXPECT_NE(why.find("overflows"), std::string::npos) << why;
 }
 TEST(ReferenceLimitsTest, MoreThanTheMachineHasIsRefusedBeforeAnythingIsAllocated) {
