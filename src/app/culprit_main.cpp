@@ -17,11 +17,12 @@
 
 #include "app/cell_flags.hpp"
 #include "app/check_command.hpp"
-#include "app/isolate_command.hpp"
 #include "app/diff_command.hpp"
+#include "app/isolate_command.hpp"
 #include "app/report_command.hpp"
 #include "app/repro_command.hpp"
 #include "app/run_command.hpp"
+#include "app/runtime_flags.hpp"
 #include "base/error.hpp"
 #include "base/version.hpp"
 #include "base/whole_file.hpp"
@@ -37,6 +38,7 @@ struct CellsCommand {
   std::string scenario = "skip_identity_leaf";
   std::optional<std::string> framework;
   std::size_t jobs = std::max(1U, std::thread::hardware_concurrency());
+  RuntimeChoice choice;
 
   void add_to(CLI::App& app) {
     CLI::App* sub = app.add_subcommand(
@@ -59,6 +61,7 @@ struct CellsCommand {
     sub->add_option("--jobs", jobs, "cells at a time")
         ->check(CLI::Range(1, 256))
         ->capture_default_str();
+    add_runtime_flags(*sub, choice);
   }
   int run() const {
     const Model& model = scenario_named(scenario).model;
@@ -75,10 +78,11 @@ struct CellsCommand {
     } catch (const UsageError& error) {
       throw UsageError(fmt::format("{}: {}", in, error.what()));
     }
+    const auto runtime = open_runtime(choice);
     WholeFile output(out);
     ProgressBar bar(STDERR_FILENO, file.cells.size(), "cells");
     std::mutex drawing;
-    const auto outcomes = run_cells(model, file.cells, jobs, [&](std::size_t done) {
+    const auto outcomes = run_cells(model, file.cells, jobs, *runtime, [&](std::size_t done) {
       const std::lock_guard lock(drawing);
       bar.update(done);
     });

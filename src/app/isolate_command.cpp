@@ -19,6 +19,7 @@
 #include "base/error.hpp"
 #include "base/whole_file.hpp"
 #include "campaign/campaign.hpp"
+#include "comm/runtime.hpp"
 #include "process/stop_signal.hpp"
 #include "report/isolation_console.hpp"
 #include "report/isolation_json.hpp"
@@ -208,7 +209,7 @@ int IsolateCommand::run(const std::vector<std::string>& command) const {
                          .stop_signal = stop.is_stopped() ? signal_name(stop.signal()) : "",
                          .resumed_trials = resumed,
                          .command = command,
-                         .environment = describe_environment(),
+                         .environment = describe_environment(cpu_threads().description()),
                          .wall_seconds = 0};
   if (chosen.scenario)
     for (const CombinationDetail& detail : result.details) {

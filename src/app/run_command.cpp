@@ -15,6 +15,7 @@
 
 #include "app/launch_jobs.hpp"
 #include "app/report_command.hpp"
+#include "app/runtime_flags.hpp"
 #include "base/error.hpp"
 #include "matrix/run_matrix.hpp"
 #include "outcome/reference.hpp"
@@ -103,7 +104,8 @@ struct RunCommand::Impl {
   std::string scenario = "skip_identity_leaf";
   std::string out;
   std::string from;
-  std::size_t jobs = std::max(1U, std::thread::hardware_concurrency());
+  std::size_t jobs = 0;
+  RuntimeChoice choice;
   double stall_seconds = 10.0;
   std::vector<Field> own_toggles;  // outlives the flags
   ReportFlags report;
@@ -130,13 +132,13 @@ RunCommand::RunCommand(CLI::App& app) : impl_(std::make_unique<Impl>()) {
   sub->add_option("--out", impl_->out, "folder to write; must not exist (default repro-out/<time>)")
       ->type_name("DIR")
       ->check(not_empty());
-  sub->add_option("--jobs", impl_->jobs, "cells at a time")
-      ->check(CLI::Range(1, 256))
-      ->capture_default_str();
+  sub->add_option("--jobs", impl_->jobs, "cells at a time (default: one a core; on a GPU 1)")
+      ->check(CLI::Range(1, 256));
   sub->add_option("--stall", impl_->stall_seconds,
                   "seconds without any rank finishing an operation: HANG")
       ->check(seconds_between(0.1, 3600.0))
       ->capture_default_str();
+  add_runtime_flags(*sub, impl_->choice);
   impl_->report.add_to(*sub);
   impl_->own_toggles = all_own_toggles();
   impl_->flags = std::make_unique<CellFlags>(*sub, impl_->own_toggles);
@@ -160,6 +162,7 @@ int RunCommand::run(const std::vector<std::string>& command) const {
                           .count();
   record.scenario = &scenario;
   record.command = command;
+  record.runtime_flags = impl_->choice.flags();
   std::vector<LaunchJob> jobs;
   if (impl_->from.empty()) {
     jobs.push_back(job_from_flags(scenario, given));
@@ -179,6 +182,11 @@ int RunCommand::run(const std::vector<std::string>& command) const {
   const fs::path shown_bin = fs::relative(bin, fs::current_path(), no_error);
   record.bin_folder = no_error || shown_bin.empty() ? bin.string() : shown_bin.string();
 
+  // Opened here to find out before anything is written; the cells' processes open their own.
+  const std::string runtime = open_runtime(impl_->choice)->description();
+  const bool on_gpu = impl_->choice.device != "cpu";
+  if (on_gpu)
+    record.ran_on = impl_->choice.device + (impl_->choice.comm == "nccl" ? ", NCCL" : " threads");
   RunFolder folder(impl_->out.empty() ? default_run_folder() : fs::path(impl_->out));
   StopSignal stop;
   ProgressBar bar(STDERR_FILENO, 0, "cells");
@@ -188,7 +196,10 @@ int RunCommand::run(const std::vector<std::string>& command) const {
     TrialRunner runner(
         scenario.name,
         {.program = bin / scenario.name,
-         .jobs = impl_->jobs,
+         .flags = record.runtime_flags,
+         .many_cells_a_process = on_gpu,
+         .jobs = impl_->jobs > 0 ? impl_->jobs
+                                 : (on_gpu ? 1 : std::max(1U, std::thread::hardware_concurrency())),
          .stall_deadline = std::chrono::milliseconds(static_cast<int>(impl_->stall_seconds * 1000)),
          .cancel_fd = stop.fd(),
          .on_outcome = [&](Outcome& outcome) { redactor.mask(outcome); },
@@ -211,7 +222,7 @@ int RunCommand::run(const std::vector<std::string>& command) const {
     return kExitSetup;
   }
   bar.clear();
-  record.environment = describe_environment();
+  record.environment = describe_environment(runtime);
   record.wall_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   impl_->report.write(folder.path(), record, redactor);

@@ -41,6 +41,10 @@ struct Words<Tail> {
   static inline const std::vector<std::string> list{"gather", "row"};
 };
 template <>
+struct Words<DType> {
+  static inline const std::vector<std::string> list{"float32", "float16", "bfloat16"};
+};
+template <>
 struct Words<LossDivision> {
   static inline const std::vector<std::string> list{"immediate", "delayed"};
 };
@@ -83,7 +87,9 @@ Field choice(std::string name, std::string help) {
   row.form = Form::kChoice;
   row.values = Words<Enum>::list;
   row.help = std::move(help);
-  row.get = [](const Cell& cell) { return Words<Enum>::list[static_cast<std::size_t>(cell.*Member)]; };
+  row.get = [](const Cell& cell) {
+    return Words<Enum>::list[static_cast<std::size_t>(cell.*Member)];
+  };
   return row;
 }
 
@@ -111,28 +117,32 @@ std::vector<Field> make_fields() {
                [](Cell& c, V v) { c.tp = parse_int("tp", v, 1, kMostRanks); }),
       with_set(number<&Cell::pp>("pp", Group::kSize, "pipeline stages; must divide blocks"),
                [](Cell& c, V v) { c.pp = parse_int("pp", v, 1, kMostRanks); }),
-      with_set(number<&Cell::acc>("acc", Group::kSize, "micro-batches whose gradients are accumulated"),
-               [](Cell& c, V v) { c.acc = parse_int("acc", v, 1, 4096); }),
+      with_set(
+          number<&Cell::acc>("acc", Group::kSize, "micro-batches whose gradients are accumulated"),
+          [](Cell& c, V v) { c.acc = parse_int("acc", v, 1, 4096); }),
       with_set(choice<&Cell::recompute, RecomputeKind>(
                    "recompute", "activation recomputation of each block (bare: reentrant)"),
                [](Cell& c, V v) { c.recompute = parse_word<RecomputeKind>("recompute", v); }),
       with_set(choice<&Cell::identity, IdentityVariant>(
                    "identity", "what the identity before a column linear returns"),
                [](Cell& c, V v) { c.identity = parse_word<IdentityVariant>("identity", v); }),
-      with_set(choice<&Cell::path, ColumnPath>(
-                   "path", "column linear: identity operator + matmul, or one overlapping function"),
-               [](Cell& c, V v) { c.path = parse_word<ColumnPath>("path", v); }),
+      with_set(
+          choice<&Cell::path, ColumnPath>(
+              "path", "column linear: identity operator + matmul, or one overlapping function"),
+          [](Cell& c, V v) { c.path = parse_word<ColumnPath>("path", v); }),
       with_set(choice<&Cell::first_op, FirstOp>(
                    "first_op", "an operator between a block's input and its column linear"),
                [](Cell& c, V v) { c.first_op = parse_word<FirstOp>("first_op", v); }),
       with_set(number<&Cell::fan_out>("fan_out", Group::kToggle, "column linears on one input"),
                [](Cell& c, V v) { c.fan_out = parse_int("fan_out", v, 1, kMostRanks); }),
-      with_set(choice<&Cell::tail, Tail>("tail", "after the column linears: all-gather or row linear"),
-               [](Cell& c, V v) { c.tail = parse_word<Tail>("tail", v); }),
+      with_set(
+          choice<&Cell::tail, Tail>("tail", "after the column linears: all-gather or row linear"),
+          [](Cell& c, V v) { c.tail = parse_word<Tail>("tail", v); }),
       with_set(on_off<&Cell::residual>("residual", "add the block's input to its output"),
                [](Cell& c, V v) { c.residual = parse_switch("residual", v); }),
-      with_set(on_off<&Cell::embed>("embed", "a trainable replicated matmul before the first block"),
-               [](Cell& c, V v) { c.embed = parse_switch("embed", v); }),
+      with_set(
+          on_off<&Cell::embed>("embed", "a trainable replicated matmul before the first block"),
+          [](Cell& c, V v) { c.embed = parse_switch("embed", v); }),
       with_set(on_off<&Cell::release>("release", "stages release the outputs they sent"),
                [](Cell& c, V v) { c.release = parse_switch("release", v); }),
       with_set(number<&Cell::blocks>("blocks", Group::kSize,
@@ -155,13 +165,16 @@ std::vector<Field> make_fields() {
             double value = 0;
             const auto [end, error] = std::from_chars(v.data(), v.data() + v.size(), value);
             // The gradients are float32: a factor must leave room on both sides of 1.
-            if (error != std::errc{} || end != v.data() + v.size() || !(value >= 1e-18) || !(value <= 1e18))
+            if (error != std::errc{} || end != v.data() + v.size() || !(value >= 1e-18) ||
+                !(value <= 1e18))
               refuse("loss_scale", v, "a number from 1e-18 to 1e18");
             c.loss_scale = value;
           }),
-      with_set(choice<&Cell::loss_division, LossDivision>(
-                   "loss_division", "divide the loss by the micro-batches at once, or the gradients at the end"),
-               [](Cell& c, V v) { c.loss_division = parse_word<LossDivision>("loss_division", v); }),
+      with_set(
+          choice<&Cell::loss_division, LossDivision>(
+              "loss_division",
+              "divide the loss by the micro-batches at once, or the gradients at the end"),
+          [](Cell& c, V v) { c.loss_division = parse_word<LossDivision>("loss_division", v); }),
       with_set(
           [] {
             Field row;
@@ -172,6 +185,9 @@ std::vector<Field> make_fields() {
             return row;
           }(),
           [](Cell& c, V v) { c.framework = rules_of(v).name; }),
+      with_set(
+          choice<&Cell::dtype, DType>("dtype", "type of all tensors; sums accumulate in float32"),
+          [](Cell& c, V v) { c.dtype = parse_word<DType>("dtype", v); }),
   };
 }
 
@@ -223,14 +239,17 @@ std::string own_value(const Cell& cell, const std::string& name) {
 
 std::string why_impossible(const Cell& c) {
   if (c.hidden % c.tp != 0)
-    return fmt::format("tp {} can't split {} features evenly; choose a tp that divides hidden", c.tp, c.hidden);
+    return fmt::format("tp {} can't split {} features evenly; choose a tp that divides hidden",
+                       c.tp, c.hidden);
   if (c.blocks % c.pp != 0)
-    return fmt::format("pp {} can't spread {} blocks evenly; choose blocks as a multiple of pp", c.pp, c.blocks);
+    return fmt::format("pp {} can't spread {} blocks evenly; choose blocks as a multiple of pp",
+                       c.pp, c.blocks);
   if (c.tp == 1 && (c.identity != IdentityVariant::kCopy || c.path != ColumnPath::kIdentity))
     return "at tp 1 a column linear is a plain matmul: identity must be copy and path identity";
   if (c.path == ColumnPath::kOverlap && c.identity != IdentityVariant::kCopy &&
       c.identity != IdentityVariant::kSkip)
-    return fmt::format("the overlap path knows identity copy and skip only, got {}", field("identity").get(c));
+    return fmt::format("the overlap path knows identity copy and skip only, got {}",
+                       field("identity").get(c));
   if (c.pp == 1 && c.release) return "release needs pp above 1: a single stage sends nothing";
   return "";
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/cell.hpp"
+#include "parallel/regions.hpp"
 
 namespace culprit {
 
@@ -21,6 +22,7 @@ enum class ModelOperator {
   kIdentity,
   kColumnLinear,
   kFrozenColumnLinear,
+  kOverlapLinear,
   kRowLinear,
   kGather,
   kRecompute
@@ -78,6 +80,9 @@ class ProgramOps {
   }
   Value frozen_column_linear(const Value& x, const std::string& weight) {
     return call({.op = ModelOperator::kFrozenColumnLinear, .inputs = {x, parameter(weight)}});
+  }
+  Value overlap_linear(const Value& x, const std::string& weight, OverlapWait) {
+    return call({.op = ModelOperator::kOverlapLinear, .inputs = {x, parameter(weight)}});
   }
   Value row_linear(const Value& x, const std::string& weight) {
     return call({.op = ModelOperator::kRowLinear, .inputs = {x, parameter(weight)}});

@@ -13,9 +13,7 @@
 #include "autograd/rules.hpp"
 #include "base/error.hpp"
 #include "base/subject_error.hpp"
-#include "comm/local_world.hpp"
 #include "engine/engine_ops.hpp"
-#include "tensor/cpu_backend.hpp"
 #include "trace/rank_recorder.hpp"
 
 namespace culprit {
@@ -38,20 +36,21 @@ std::vector<int> pipe_group(int tp_rank, const Cell& cell) {
 // One rank's whole run.
 class RankRun {
  public:
-  RankRun(const Model& model, const Cell& cell, const CellRunOptions& options, LocalWorld& world,
+  RankRun(const Model& model, const Cell& cell, const CellRunOptions& options, World& world,
           int stage, int tp_rank)
       : model_(model),
         cell_(cell),
         options_(options),
-        backend_(make_cpu_backend()),
+        backend_(options.runtime->make_backend(world_rank(stage, tp_rank, cell), cell.dtype)),
         context_(*backend_, rules_of(cell.framework)) {
     context_.on_operation = options.on_operation;
     result_.stage = stage;
     result_.tp_rank = tp_rank;
     const int me = world_rank(stage, tp_rank, cell);
     // Group ids: tensor groups by stage, then the pipes by tensor rank.
-    if (cell.tp > 1) tensor_comm_ = world.group(stage, tensor_group(stage, cell), me);
-    if (cell.pp > 1) pipe_comm_ = world.group(cell.pp + tp_rank, pipe_group(tp_rank, cell), me);
+    if (cell.tp > 1) tensor_comm_ = world.group(stage, tensor_group(stage, cell), me, *backend_);
+    if (cell.pp > 1)
+      pipe_comm_ = world.group(cell.pp + tp_rank, pipe_group(tp_rank, cell), me, *backend_);
     if (options.trace) {
       recorder_ = std::make_unique<RankRecorder>(
           context_, [this] { return stage_ ? stage_->phase() : Phase{}; });
@@ -140,9 +139,12 @@ class RankRun {
   std::optional<std::vector<float>> grad_of(const Tensor& parameter) {
     const Tensor grad = parameter.grad();
     if (!grad.defined()) return std::nullopt;
+    std::vector<float> values = grad.impl()->to_host();
+    // Here and not in the cell's type, which may have no room for the quotient.
     double factor = 1.0 / cell_.loss_scale;
     if (cell_.loss_division == LossDivision::kDelayed) factor /= cell_.acc;
-    return factor == 1.0 ? grad.impl()->to_host() : scale(context_, grad, factor).impl()->to_host();
+    for (float& value : values) value *= static_cast<float>(factor);
+    return values;
   }
   void keep_grads() {
     for (std::size_t i = 0; i < parameters_.size(); ++i)
@@ -191,20 +193,20 @@ std::vector<RankResult> run_cell(const Model& model, const Cell& cell,
                                  const CellRunOptions& options) {
   validate(cell);
   const int world_size = cell.tp * cell.pp;
-  LocalWorld world(world_size);
+  const std::unique_ptr<World> world = options.runtime->make_world(world_size);
   std::vector<RankResult> results(static_cast<std::size_t>(world_size));
   std::vector<std::exception_ptr> broken(results.size());
 
   const auto body = [&](int me) {
     try {
-      results[me] = RankRun(model, cell, options, world, me / cell.tp, me % cell.tp).run();
+      results[me] = RankRun(model, cell, options, *world, me / cell.tp, me % cell.tp).run();
     } catch (...) {
       broken[me] = std::current_exception();
     }
     if (broken[me] || results[me].error)
-      world.failed(me);
+      world->failed(me);
     else
-      world.finished(me);
+      world->finished(me);
   };
   {
     std::vector<std::jthread> threads;
@@ -215,8 +217,8 @@ std::vector<RankResult> run_cell(const Model& model, const Cell& cell,
         cannot_start =
             fmt::format("can't start a thread for rank {} of {}: {}", me, world_size, error.what());
         // Those that run must not wait for ranks that will never be.
-        world.failed(0);
-        for (int absent = me; absent < world_size; ++absent) world.failed(absent);
+        world->failed(0);
+        for (int absent = me; absent < world_size; ++absent) world->failed(absent);
       }
     if (!cannot_start.empty()) {
       threads.clear();

@@ -1,5 +1,3 @@
-#include "matrix/cells_file.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,6 +12,7 @@
 
 #include "base/error.hpp"
 #include "engine/run_cell.hpp"
+#include "matrix/cells_file.hpp"
 #include "outcome/judge.hpp"
 
 namespace culprit {
@@ -152,6 +151,7 @@ void write_cells(std::ostream& out, const CellsFile& file, const std::vector<Out
 }
 
 std::vector<Outcome> run_cells(const Model& model, const std::vector<Cell>& cells, std::size_t jobs,
+                               Runtime& runtime,
                                const std::function<void(std::size_t done)>& on_done) {
   ReferenceCache references(model);
   std::vector<Outcome> outcomes(cells.size());
@@ -161,7 +161,9 @@ std::vector<Outcome> run_cells(const Model& model, const std::vector<Cell>& cell
   const auto work = [&] {
     try {
       for (std::size_t i = next++; i < cells.size(); i = next++) {
-        outcomes[i] = judge(cells[i], run_cell(model, cells[i]), *references.get(cells[i]));
+        outcomes[i] =
+            judge(cells[i], run_cell(model, cells[i], {.on_operation = {}, .runtime = &runtime}),
+                  *references.get(cells[i]));
         const std::size_t count = ++done;
         if (on_done) on_done(count);
       }

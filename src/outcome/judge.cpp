@@ -1,9 +1,10 @@
-#include "outcome/judge.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+
+#include "outcome/judge.hpp"
+#include "outcome/tolerance.hpp"
 
 namespace culprit {
 namespace {
@@ -93,8 +94,8 @@ bool over(double value, double bound) { return !(value <= bound); }
 
 }  // namespace
 
-Outcome judge(const Cell& cell, const std::vector<RankResult>& results, const Reference& reference,
-              const Tolerance& tolerance) {
+Outcome judge(const Cell& cell, const std::vector<RankResult>& results,
+              const Reference& reference) {
   Outcome outcome;
   const bool raised = std::any_of(results.begin(), results.end(),
                                   [](const RankResult& r) { return r.error.has_value(); });
@@ -107,6 +108,7 @@ Outcome judge(const Cell& cell, const std::vector<RankResult>& results, const Re
   }
   if (raised) return outcome;
 
+  const Tolerance tolerance = tolerance_for(cell);
   std::string missing;
   double worst = 0.0, loss = 0.0;
   bool wrong_loss = false;
@@ -157,7 +159,8 @@ Outcome judge(const Cell& cell, const std::vector<RankResult>& results, const Re
 }
 
 std::optional<Place> locate_first(const Cell& cell, const std::vector<RankResult>& results,
-                                  const Reference& reference, const Tolerance& tolerance) {
+                                  const Reference& reference) {
+  const Tolerance tolerance = tolerance_for(cell);
   for (int m = 0; m < cell.acc; ++m) {
     for (const std::string& name : reference.backward_order) {
       Place place;

@@ -1,5 +1,3 @@
-#include "outcome/reference.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,13 +9,20 @@
 #include <tuple>
 
 #include "base/error.hpp"
+#include "outcome/reference.hpp"
 #include "tensor/matmul_f64.hpp"
 
 namespace culprit {
 namespace {
 
-std::vector<double> widen(const std::vector<float>& values) {
-  return {values.begin(), values.end()};
+// What the ranks start from: the values as the cell's type holds them.
+std::vector<double> start_values(const Cell& cell, ValueKind value_kind, int block, int term,
+                                 Shape shape) {
+  const std::vector<float> values = make_values(value_kind, block, term, shape);
+  std::vector<double> wide(values.size());
+  std::transform(values.begin(), values.end(), wide.begin(),
+                 [&](float value) { return static_cast<double>(rounded(cell.dtype, value)); });
+  return wide;
 }
 
 void add_to(std::vector<double>& sum, const std::vector<double>& part, double factor = 1.0) {
@@ -63,7 +68,7 @@ ReferenceOps::ReferenceOps(const Cell& cell, const std::vector<ParameterSpec>& p
   for (const auto& spec : parameters) {
     auto node = std::make_shared<ReferenceNode>();
     node->shape = spec.shape;
-    node->value = widen(make_values(spec.value_kind, spec.block, spec.term, spec.shape));
+    node->value = start_values(cell, spec.value_kind, spec.block, spec.term, spec.shape);
     node->grad.assign(node->value.size(), 0.0);
     node->parameter = spec.name;
     parameters_.emplace(spec.name, std::move(node));
@@ -155,11 +160,11 @@ Reference make_reference(const Model& model, const Cell& cell, bool keep_all,
   ReferenceOps ops(cell, parameters, on_operation);
   Reference reference;
   for (int m = 0; m < cell.acc; ++m) {
-    const auto x = ops.constant(widen(make_values(ValueKind::kData, m, 0, activation)), activation);
+    const auto x = ops.constant(start_values(cell, ValueKind::kData, m, 0, activation), activation);
     const auto y = model.run_reference(ops, {0, cell.blocks}, {x}).at(0);
     // Mean of squares over the micro-batch, divided by the number of micro-batches.
     std::vector<double> off = y->value;
-    add_to(off, widen(make_values(ValueKind::kTarget, m, 0, activation)), -1.0);
+    add_to(off, start_values(cell, ValueKind::kTarget, m, 0, activation), -1.0);
     const double count = static_cast<double>(activation.num_elements()) * cell.acc;
     for (const double d : off) reference.loss += d * d / count;
     for (double& d : off) d *= 2.0 / count;
@@ -174,8 +179,8 @@ Reference make_reference(const Model& model, const Cell& cell, bool keep_all,
 }
 
 // Everything that may change a reference's numbers.
-using ShapeKey =
-    std::tuple<int, int, int, int, int, Tail, bool, bool, std::map<std::string, std::string>>;
+using ShapeKey = std::tuple<int, int, int, int, int, Tail, bool, bool, DType,
+                            std::map<std::string, std::string>>;
 
 struct ReferenceCache::Impl {
   std::mutex mutex;
@@ -187,7 +192,7 @@ std::shared_ptr<ReferenceCache::Impl> ReferenceCache::make_impl() {
 
 std::shared_ptr<const Reference> ReferenceCache::get(const Cell& cell) {
   const ShapeKey key{cell.acc,  cell.blocks,   cell.hidden, cell.tokens, cell.fan_out,
-                     cell.tail, cell.residual, cell.embed,  cell.extra};
+                     cell.tail, cell.residual, cell.embed,  cell.dtype,  cell.extra};
   const std::lock_guard lock(impl_->mutex);
   auto& entry = impl_->made[key];
   if (!entry) entry = std::make_shared<Reference>(make_reference(model_, cell, /*keep_all=*/false));

@@ -108,10 +108,10 @@ std::string matrix_lines(const JobResult& job, const Style& style, int columns) 
 }  // namespace
 
 std::string console_report(const RunRecord& record, const Style& style, int columns) {
-  std::string text =
-      fmt::format("{}   {}   {} cells in {:.1f} s\n",
-                  style.paint(Tone::kStrong, fmt::format("culprit {}", kVersion)),
-                  layout_in_words(record.jobs.front()), record.num_trials, record.wall_seconds);
+  std::string text = fmt::format("{}   {}   {} cells in {:.1f} s\n",
+                                 style.paint(Tone::kStrong, fmt::format("culprit {}", kVersion)),
+                                 layout_in_words(record, record.jobs.front()), record.num_trials,
+                                 record.wall_seconds);
   for (const JobResult& job : record.jobs) {
     if (!job.title.empty()) text += fmt::format("\n{}\n", style.paint(Tone::kStrong, job.title));
     text += "\n" + minimal_lines(job, style);

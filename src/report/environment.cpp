@@ -29,7 +29,7 @@ std::string value_after(const char* file, const std::string& key) {
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> describe_environment() {
+std::vector<std::pair<std::string, std::string>> describe_environment(const std::string& runtime) {
   std::vector<std::pair<std::string, std::string>> list{
       {"culprit", fmt::format("{} (commit {})", kVersion, kBuildCommit)},
       {"compiler", kBuildCompiler},
@@ -40,6 +40,7 @@ std::vector<std::pair<std::string, std::string>> describe_environment() {
                                     NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH)},
       {"CPU", fmt::format("{}, {} threads", value_after("/proc/cpuinfo", "model name"),
                           std::thread::hardware_concurrency())},
+      {"cells ran on", runtime},
       {"system", value_after("/etc/os-release", "PRETTY_NAME")}};
   for (const std::string& name : shown_variables())
     if (const char* value = std::getenv(name.c_str())) list.emplace_back(name, value);

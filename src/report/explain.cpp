@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "outcome/judge.hpp"
+#include "outcome/tolerance.hpp"
 #include "report/wording.hpp"
 
 namespace culprit {
@@ -50,10 +50,13 @@ std::optional<NoiseFloor> noise_floor(const RunRecord& record) {
 }
 
 std::string bounds_in_words(const RunRecord& record) {
-  const Tolerance tolerance;
+  double bound = 0.0;  // the largest of the matrix's cells, which differ in size only slightly
+  for (const JobResult& job : record.jobs)
+    for (const Choice& choice : job.matrix.choices)
+      bound = std::max(bound, tolerance_for(cell_of(job.matrix, choice)).grad);
   const auto floor = noise_floor(record);
   return fmt::format(
-      "bound {:g}, {}", tolerance.grad,
+      "bound {:.1e}, {}", bound,
       floor ? fmt::format("noise floor {:.1g} (largest deviation among the {} that {})",
                           floor->deviation, counted(floor->num_cells, "cell"),
                           floor->num_cells == 1 ? "passes" : "pass")

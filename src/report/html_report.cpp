@@ -171,7 +171,7 @@ std::string header_html(const RunRecord& record,
       "<li>{}</li><li>{} cells run</li><li>{}</li></ul>\n<nav class=\"toc\" "
       "aria-label=\"Sections\">\n{}</nav>\n</header>\n",
       kVersionText, xml_text(record.scenario->name), xml_text(record.scenario->title),
-      xml_text(layout_in_words(job)), record.num_trials,
+      xml_text(layout_in_words(record, job)), record.num_trials,
       record.as_declared() ? "as declared" : "not as declared", links);
 }
 

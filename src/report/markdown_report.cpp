@@ -223,8 +223,10 @@ std::string markdown_report(const RunRecord& record) {
   const std::string head =
       fmt::format("## {}: {}\n\n", kVersionText, markdown_text(record.scenario->title));
   std::string text =
-      verdicts(record) + fmt::format("{}; {} cells, each a process of its own.\n\n",
-                                     layout_in_words(record.jobs.front()), record.num_trials);
+      verdicts(record) +
+      fmt::format(
+          "{}; {} cells, {}.\n\n", layout_in_words(record, record.jobs.front()), record.num_trials,
+          record.runtime_flags.empty() ? "each a process of its own" : "several to a process");
   std::vector<Part> parts;
   if (!record.launch.file.empty()) {
     text += fmt::format("Made from the launch script {} ({}), which was read and not run.\n\n",

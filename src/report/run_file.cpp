@@ -70,6 +70,8 @@ std::string run_file(const RunRecord& record) {
            {"scenario", record.scenario->name},
            {"command", record.command},
            {"environment", Json::array()},
+           {"ran_on", record.ran_on},
+           {"runtime_flags", record.runtime_flags},
            {"bin_folder", record.bin_folder},
            {"started_ms", record.started_ms},
            {"wall_seconds", record.wall_seconds},
@@ -118,6 +120,8 @@ RunRecord read_run(const fs::path& folder) {
     record.command = run.at("command");
     for (const Json& pair : run.at("environment"))
       record.environment.emplace_back(pair.at(0), pair.at(1));
+    record.ran_on = run.at("ran_on");
+    record.runtime_flags = run.at("runtime_flags");
     record.bin_folder = run.at("bin_folder");
     record.started_ms = run.at("started_ms");
     record.wall_seconds = run.at("wall_seconds");
@@ -128,7 +132,7 @@ RunRecord read_run(const fs::path& folder) {
   } catch (const Json::exception& error) {
     throw SetupError(fmt::format("{}: not the record of a run: {}", file.string(), error.what()));
   }
-  TrialRunner recorded(record.scenario->name, {.program = {}, .on_planned = {}, .on_done = {}});
+  TrialRunner recorded(record.scenario->name, {.on_planned = {}, .on_done = {}});
   for (const RecordedCell& entry : read_cells_file(folder)) {
     Cell cell;
     apply_settings(*record.scenario, cell, entry.settings);

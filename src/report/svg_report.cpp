@@ -199,7 +199,8 @@ std::string svg_report(const RunRecord& record) {
       text_at(kMargin, height + 13, record.scenario->title, "font-weight=\"700\" font-size=\"14\"");
   width = std::max(width, kMargin * 2 + text_width(record.scenario->title) * 14 / kFont);
   height += 24;
-  body += text_at(kMargin, height + 13, layout_in_words(record.jobs.front()), "fill=\"#555555\"");
+  body += text_at(kMargin, height + 13, layout_in_words(record, record.jobs.front()),
+                  "fill=\"#555555\"");
   height += 26;
   for (const JobResult& job : record.jobs) {
     const Drawing drawing = draw_job(job, height);

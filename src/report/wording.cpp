@@ -37,12 +37,12 @@ std::int64_t linears_run(const Cell& cell) {
 
 }  // namespace
 
-std::string layout_in_words(const JobResult& job) {
+std::string layout_in_words(const RunRecord& record, const JobResult& job) {
   Cell largest = job.matrix.base;
   for (const Axis& axis : job.matrix.axes)
     if (axis.on[0].field == "pp") field("pp").set(largest, axis.on[0].value);
-  return fmt::format("tp {} x pp {}, {} micro-batch{}, CPU threads", largest.tp, largest.pp,
-                     largest.acc, largest.acc == 1 ? "" : "es");
+  return fmt::format("tp {} x pp {}, {} micro-batch{}, {}", largest.tp, largest.pp, largest.acc,
+                     largest.acc == 1 ? "" : "es", record.ran_on);
 }
 
 std::string verdict_word(const Outcome& outcome) {
@@ -252,7 +252,8 @@ std::string program_of(const RunRecord& record) {
 
 std::string repeat_command(const RunRecord& record, const Cell& cell) {
   std::vector<std::string> words{program_of(record)};
-  for (const std::string& flag : program_flags(cell)) words.push_back(flag);
+  for (const auto& flags : {record.runtime_flags, program_flags(cell)})
+    words.insert(words.end(), flags.begin(), flags.end());
   return shell_line(words);
 }
 

@@ -8,8 +8,8 @@
 
 namespace culprit {
 
-// "tp 2 x pp 2, 4 micro-batches, CPU threads"
-std::string layout_in_words(const JobResult& job);
+// "tp 2 x pp 2, 4 micro-batches, CPU threads", or "..., cuda:0"
+std::string layout_in_words(const RunRecord& record, const JobResult& job);
 // "gradient of embed off by 2.27 x its largest entry, no error"; "LEAF_INPLACE in the recompute of
 // micro-batch 0"; "PASS".
 std::string outcome_in_words(const Outcome& outcome);
@@ -26,9 +26,11 @@ std::string fix_in_words(const MinimalFinding& finding, std::size_t fix);
 inline constexpr const char* kClearsAll = "clears all";
 // kClearsAll, "clears some", "no effect", ...
 std::string fix_summary(const JobResult& job, std::size_t fix);
-// What the fix costs beside a new handle (view), as counted during the trials; "-" where it clears nothing.
+// What the fix costs beside a new handle (view), as counted during the trials; "-" where it clears
+// nothing.
 std::string fix_cost(const JobResult& job, std::size_t fix);
-// "not in the matrix: recompute: not asked for (--recompute)"; empty when every switch of the scenario is in.
+// "not in the matrix: recompute: not asked for (--recompute)"; empty when every switch of the
+// scenario is in.
 std::string left_out_in_words(const JobResult& job);
 // The whole verdict in one line: what fails, and what clears it.
 std::string verdict_in_words(const JobResult& job);

@@ -212,7 +212,8 @@ class Writer {
         return region("all_reduce", matmul(in[0], in[1]));
       case ModelOperator::kGather:
         return region("gather", in[0]);
-      case ModelOperator::kFrozenColumnLinear:  // refused before (repro_plan.cpp)
+      case ModelOperator::kFrozenColumnLinear:  // refused before (repro_plan.cpp), as the next
+      case ModelOperator::kOverlapLinear:
       case ModelOperator::kRecompute:
         break;
     }

@@ -336,6 +336,10 @@ std::string why_inexpressible(const ReproPlan& plan, const Outcome& outcome) {
     for (const OperatorCall& call : block.calls)
       if (call.op == ModelOperator::kRecompute)
         return "a recomputed block inside another one is not written yet";
+  if (plan.cell.dtype != DType::kFloat32)
+    return fmt::format("{} is not written yet: reproductions are float32", name_of(plan.cell.dtype));
+  if (calls(plan.program, ModelOperator::kOverlapLinear))
+    return "an overlap linear whose wait may be left out is not written yet";
   if (calls(plan.program, ModelOperator::kFrozenColumnLinear))
     return "a quantised linear, a custom function of the layer itself, is not written yet";
   if (plan.traits.has("reference") && plan.tp == 1)

@@ -3,6 +3,7 @@
 // (detach).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -22,14 +23,14 @@ class Storage {
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
 
-  float* data() const { return data_; }
+  std::byte* data() const { return data_; }
   Backend& backend() const { return backend_; }
   std::int64_t num_elements() const { return num_elements_; }
 
  private:
   Backend& backend_;
   std::int64_t num_elements_;
-  float* data_;
+  std::byte* data_;
 };
 
 class TensorImpl {
@@ -49,7 +50,9 @@ class TensorImpl {
 
   Shape shape() const { return shape_; }
   std::int64_t num_elements() const { return shape_.num_elements(); }
-  float* data() const { return storage_->data(); }
+  std::byte* data() const { return storage_->data(); }
+  // Of the element at that place in row-major order.
+  std::byte* data_at(std::int64_t element) const { return data() + backend().num_bytes(element); }
   Backend& backend() const { return storage_->backend(); }
   const std::shared_ptr<Storage>& storage() const { return storage_; }
 
