@@ -29,9 +29,9 @@ void add_to(std::vector<double>& sum, const std::vector<double>& part, double fa
   for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += factor * part[i];
 }
 
-// Below the first the largest entry of a gradient says nothing about the framework any more (the
-// judge divides by it); above the second float32 has no room for its square.
-constexpr double kVanished = 1e-12;
+// Below the first a gradient that is wrong altogether stays within the judge's bound: that is 1e-3 of the largest entry,
+// which counts as 1e-12 at least (both as the recorded facts have it). Above the second float32 has no room for its square.
+constexpr double kVanished = 1e-15;
 constexpr double kOverflows = 1e18;
 
 void refuse_unjudgeable(const Reference& reference, const std::vector<ParameterSpec>& parameters) {
