@@ -29,6 +29,16 @@ class JudgeTest : public ::testing::Test {
   ParameterGrad& embed() { return results[0].grads[0]; }
 };
 
+TEST(ToleranceTest, Float32HasTheRecordedBoundsAndHalfTypesAreNoStricter) {
+  Cell cell = cell_of({{"blocks", "2"}});
+  EXPECT_EQ(tolerance_for(cell).grad, 1e-3);
+  EXPECT_EQ(tolerance_for(cell).loss, 1e-4);
+  for (const DType dtype : {DType::kFloat16, DType::kBFloat16}) {
+    cell.dtype = dtype;
+    EXPECT_GT(tolerance_for(cell).grad, 1e-3);
+  }
+}
+
 TEST_F(JudgeTest, UntouchedResultsPass) {
   EXPECT_EQ(name_of(judged()), "PASS");
   EXPECT_EQ(judged().where, "");
