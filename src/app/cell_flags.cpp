@@ -130,7 +130,7 @@ int parse_or_report(CLI::App& app, int argc, char** argv) {
     }
     const std::string name =
         used == &app ? app.get_name() : app.get_name() + " " + used->get_name();
-    fmt::print(stderr, "{}: {}\n(--help lists all flags)\n", name, message);
+    print_error(fmt::format("{}: {}\n(--help lists all flags)\n", name, message));
     return kExitUsage;
   }
 }
@@ -142,14 +142,14 @@ int guarded(const std::string& program, const std::function<int()>& body) {
     return status;
   } catch (const std::system_error&
                error) {  // a write to a full disk or a closed descriptor, among others
-    fmt::print(stderr, "{}: {}\n", program, escape_controls(error.what()));
+    print_error(fmt::format("{}: {}\n", program, escape_controls(error.what())));
     return kExitSetup;
   } catch (const Error& error) {
-    fmt::print(stderr, "{}: {}\n", program, escape_controls_keep_lines(error.what()));
+    print_error(fmt::format("{}: {}\n", program, escape_controls_keep_lines(error.what())));
     return error.exit_status();
   } catch (const std::exception& error) {
-    fmt::print(stderr, "{}: broken: {}; please report this\n", program,
-               escape_controls(error.what()));
+    print_error(fmt::format("{}: broken: {}; please report this\n", program,
+                            escape_controls(error.what())));
     return kExitSetup;
   }
 }

@@ -11,6 +11,7 @@
 
 #include "app/target_flags.hpp"
 #include "base/error.hpp"
+#include "process/standard_streams.hpp"
 #include "process/stop_signal.hpp"
 #include "target/bisect_status.hpp"
 #include "target/command_runner.hpp"
@@ -118,7 +119,7 @@ int CheckCommand::run() const try {
                times);
   return status;
 } catch (const std::exception& error) {
-  fmt::print(stderr, "check: cannot tell: {}\n", escape_controls_keep_lines(error.what()));
+  print_error(fmt::format("check: cannot tell: {}\n", escape_controls_keep_lines(error.what())));
   return kExitCannotTell;
 }
 

@@ -6,6 +6,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -119,12 +120,13 @@ int main(int argc, char** argv) {
   IsolateCommand isolate(app);
   CheckCommand check(app);
   app.add_subcommand("list", "list the scenarios");
-  if (const int status = parse_or_report(app, argc, argv); status >= 0) {
-    // `git bisect run` takes any other status than 0 and 125 for a bad commit.
-    const bool is_check = argc > 1 && std::string_view(argv[1]) == "check";
+  // `git bisect run` takes any other status than 0 and 125 for a bad commit, or ends: check must
+  // not have another one, whatever becomes of its output.
+  const bool is_check = argc > 1 && std::string_view(argv[1]) == "check";
+  if (is_check) std::signal(SIGPIPE, SIG_IGN);
+  if (const int status = parse_or_report(app, argc, argv); status >= 0)
     return is_check && status != 0 ? kExitCannotTell : status;
-  }
-  return guarded("culprit", [&] {
+  const int status = guarded("culprit", [&] {
     if (app.got_subcommand("run")) return run.run({argv, argv + argc});
     if (app.got_subcommand("report")) return report.run();
     if (app.got_subcommand("diff")) return diff.run();
@@ -134,4 +136,5 @@ int main(int argc, char** argv) {
     if (app.got_subcommand("check")) return check.run();
     return list_scenarios();
   });
+  return is_check && status > 1 ? kExitCannotTell : status;
 }

@@ -176,7 +176,8 @@ int IsolateCommand::run(const std::vector<std::string>& command) const {
   if (!in.merge.empty()) merge_into_folder(in.merge, in.out);
   IsolationFolder folder(in.out.empty() ? default_run_folder() : fs::path(in.out),
                          in.resume || !in.merge.empty(), target, in.origin);
-  options.runner.work_directory = folder.work_path().string();
+  options.runner.work_directory =
+      fs::absolute(folder.work_path()).string();  // a command may change its folder
   StopSignal stop;
   options.runner.cancel_fd = stop.fd();
   const std::size_t resumed = folder.journal().records().size();
@@ -221,20 +222,23 @@ int IsolateCommand::run(const std::vector<std::string>& command) const {
         launch_notes(chosen.launch->script.path.filename().string(), chosen.launch->mapping);
   record.wall_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  write_isolation(record, folder.path());
-  if (!in.json.empty()) write_whole_file(in.json, isolation_json(record));
-
+  // Shown first: a full disk must not lose what was found.
   const int columns = is_terminal(STDOUT_FILENO) ? terminal_columns(STDOUT_FILENO) : 160;
   fmt::print("{}", isolation_console(record, Style::for_output(STDOUT_FILENO), columns));
+  write_isolation(record, folder.path());
+  if (!in.json.empty()) write_whole_file(in.json, isolation_json(record));
   if (!in.emit.empty())
     fmt::print("\n{}\n",
                escape_controls(emit_script(*chosen.launch, record, in.emit, in.emit_combination)));
   fmt::print("\nreport: {} (paste it), report.json, journal.jsonl\n",
              escape_controls((folder.path() / "report.md").string()));
+  fmt::print(
+      "nothing is masked in these files: they hold your command lines and outputs as they are; "
+      "look before you post\n");
   if (!record.is_complete())
     fmt::print("go on: the same command with --out {} --resume\n",
                escape_controls(shell_line({folder.path().string()})));
-  if (!record.is_complete()) return kExitSetup;
+  if (!record.is_complete() || (!record.has_failure() && !record.is_judged())) return kExitSetup;
   return record.has_failure() ? kExitUnexpected : 0;
 }
 

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "process/standard_streams.hpp"
 #include "process/unique_fd.hpp"
 #include "terminal/escape.hpp"
 
@@ -67,7 +68,7 @@ void merge_into_folder(const std::vector<std::string>& journals, const std::stri
   make_folder(out, /*may_exist=*/false);
   try {
     for (const std::string& notice : merge_journals(paths, (fs::path(out) / kJournal).string()))
-      fmt::print(stderr, "culprit: {}\n", escape_controls(notice));
+      print_error(fmt::format("culprit: {}\n", escape_controls(notice)));
   } catch (const Error&) {
     std::error_code ignored;
     fs::remove(out, ignored);

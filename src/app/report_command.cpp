@@ -7,6 +7,7 @@
 #include <CLI/Formatter.hpp>
 #include <cstdio>
 
+#include "process/standard_streams.hpp"
 #include "report/issue_form.hpp"
 #include "report/run_file.hpp"
 #include "terminal/escape.hpp"
@@ -29,9 +30,9 @@ void ReportFlags::add_to(CLI::App& app) {
 
 Redactor ReportFlags::redactor() const {
   if (redact_ != "none") return Redactor::for_this_machine();
-  fmt::print(stderr,
-             "warning: --redact=none: folders, names, addresses and credentials stay in the files; "
-             "read them before you share them\n");
+  print_error(fmt::format(
+      "warning: --redact=none: folders, names, addresses and credentials stay in the files; "
+      "read them before you share them\n"));
   return Redactor::off();
 }
 

@@ -14,11 +14,13 @@
 #include <utility>
 
 #include "app/launch_jobs.hpp"
+#include "app/program_folder.hpp"
 #include "app/report_command.hpp"
 #include "app/runtime_flags.hpp"
 #include "base/error.hpp"
 #include "matrix/run_matrix.hpp"
 #include "outcome/reference.hpp"
+#include "process/standard_streams.hpp"
 #include "process/stop_signal.hpp"
 #include "report/console_report.hpp"
 #include "report/run_file.hpp"
@@ -178,9 +180,7 @@ int RunCommand::run(const std::vector<std::string>& command) const {
   for (const LaunchJob& job : jobs)
     matrices.push_back(make_matrix(scenario, job.pinned, job.with_recompute));
   const fs::path bin = fs::read_symlink("/proc/self/exe").parent_path();
-  std::error_code no_error;
-  const fs::path shown_bin = fs::relative(bin, fs::current_path(), no_error);
-  record.bin_folder = no_error || shown_bin.empty() ? bin.string() : shown_bin.string();
+  record.bin_folder = shown_program_folder().string();
 
   // Opened here to find out before anything is written; the cells' processes open their own.
   const std::string runtime = open_runtime(impl_->choice)->description();
@@ -217,8 +217,8 @@ int RunCommand::run(const std::vector<std::string>& command) const {
     record.num_trials = runner.trials();
   } catch (const Stopped&) {
     bar.clear();
-    fmt::print(stderr, "culprit: stopped by a signal after {} cells; what ran is in {}\n", done,
-               (folder.path() / "cells.jsonl").string());
+    print_error(fmt::format("culprit: stopped by a signal after {} cells; what ran is in {}\n",
+                            done, (folder.path() / "cells.jsonl").string()));
     return kExitSetup;
   }
   bar.clear();

@@ -19,6 +19,7 @@
 #include "outcome/outcome_json.hpp"
 #include "outcome/run_once.hpp"
 #include "process/progress_counter.hpp"
+#include "process/standard_streams.hpp"
 #include "trace/trace_json.hpp"
 
 namespace culprit {
@@ -49,8 +50,8 @@ int report(const Outcome& outcome, const std::string& expect) {
   const bool met =
       outcome.outcome == wanted.outcome && (wanted.kind.empty() || outcome.kind == wanted.kind);
   if (!met)
-    fmt::print(stderr, "expected {}, got {}{}{}\n", expect, row_of(outcome.outcome).name,
-               outcome.kind.empty() ? "" : ":", outcome.kind);
+    print_error(fmt::format("expected {}, got {}{}{}\n", expect, row_of(outcome.outcome).name,
+                            outcome.kind.empty() ? "" : ":", outcome.kind));
   return met ? 0 : kExitUnexpected;
 }
 

@@ -18,6 +18,8 @@ void open_missing_standard_streams() {
     if (::fcntl(fd, F_GETFD) < 0) static_cast<void>(::open("/dev/null", O_RDWR));
 }
 
+void print_error(const std::string& text) noexcept { std::fputs(text.c_str(), stderr); }
+
 void flush_standard_output() {
   if (std::fflush(stdout) != 0 || std::ferror(stdout))
     throw SetupError(std::string("standard output: can't be written: ") + std::strerror(errno));

@@ -40,7 +40,7 @@ class Printer {
     text_ += fmt::format("{}   {}   {} trials", style_.paint(Tone::kStrong, kVersionText),
                          search_in_words(record_), record_.result.trials);
     if (record_.resumed_trials > 0)
-      text_ += fmt::format(" ({} were in the journal)", record_.resumed_trials);
+      text_ += fmt::format("; the journal held {} before", record_.resumed_trials);
     text_ += fmt::format(" in {:.1f} s\n", record_.wall_seconds);
     if (const std::string why = stop_in_words(record_); !why.empty())
       line(0, Tone::kUnknown, fmt::format("INCOMPLETE: {}; what was found until then:", why));

@@ -29,6 +29,11 @@ struct IsolationRecord {
   double wall_seconds = 0.0;
 
   bool is_complete() const { return result.stopped == CampaignStop::kComplete; }
+  // False when a value of some switch was in no run that could be judged.
+  bool is_judged() const {
+    const auto& coverage = result.search.coverage;
+    return coverage.empty() || coverage.front().left_out == 0;
+  }
   // Something failed, also where it was not brought down to a combination.
   bool has_failure() const {
     const SearchResult& search = result.search;

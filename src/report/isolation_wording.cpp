@@ -105,13 +105,13 @@ std::string certificate_in_words(const Combination& combination) {
       count == 0   ? "it fails whatever the switches are"
       : count == 1 ? fmt::format("without this setting {}", gone)
                    : fmt::format("without any one of the {} settings {}", count, gone);
-  std::string text = fmt::format("{}: {}; seen in {} run{} with other switches changed",
-                                 combination.proven ? "proven minimal" : "not proven", without,
-                                 combination.support.size(), plural(combination.support.size()));
+  const std::string support =
+      fmt::format("fails with {} setting{} of the other switches", combination.support.size(),
+                  plural(combination.support.size()));
+  std::string text = fmt::format("{}: {}; {}", combination.proven ? "proven minimal" : "not proven",
+                                 without, support);
   if (!combination.proven)
-    text = fmt::format("not proven minimal: {}; seen in {} run{} with other switches changed",
-                       combination.incomplete, combination.support.size(),
-                       plural(combination.support.size()));
+    text = fmt::format("not proven minimal: {}; {}", combination.incomplete, support);
   return text;
 }
 
@@ -278,6 +278,8 @@ std::string cell_label(const IsolationRecord& record, const FixCell& cell) {
 std::string nothing_found_in_words(const IsolationRecord& record) {
   if (record.has_failure()) return "FAILURES SEEN, none brought down to a combination";
   if (!record.is_complete()) return "no failure seen in what was run";
+  if (!record.is_judged())
+    return "CANNOT TELL: no failure seen, but some values were in no run that could be judged";
   if (record.result.search.flaky) return "no failure seen; each run was repeated";
   if (record.result.search.exhaustive) return "PASS: no combination of these switches fails";
   return "PASS: no run failed; what the runs cover stands below";

@@ -115,6 +115,11 @@ void CommandTarget::check_placeholders() const {
     names.push_back(toggle.name);
     has_np_toggle |= toggle.name == "np";
   }
+  for (const CommandFix& fix : spec_.fixes)
+    for (const Toggle& toggle : toggles_)
+      if (fix.name == toggle.name)
+        throw UsageError(
+            fmt::format("--fix '{}': a toggle has that name too, expected two names", fix.name));
   const bool has_np = has_placeholder("np");
   if (has_np && !spec_.np && !has_np_toggle)
     throw UsageError("{np} has no value: expected --np N (or a toggle or size named np)");

@@ -142,6 +142,19 @@ class Isolation(unittest.TestCase):
         self.assertEqual(self.combinations(report), [({"a": "--a"}, "MATCH:NAN")])
         self.assertTrue([note for note in report["notices"] if "could not be judged" in note])
 
+    def test_what_was_never_judged_is_no_pass(self):
+        write("cannot.sh", 'case "$*" in *-z*) exit 125;; esac\n')
+        self.isolate("--toggle", "z=-z|", "--toggle", "y=-y|", status=3, command="sh cannot.sh {toggles}")
+        self.assertIn("CANNOT TELL", self.output)
+        self.assertNotIn("PASS", self.output)
+
+    def test_dump_of_a_command_that_changes_its_folder(self):
+        os.mkdir("sub")
+        write("sub/program.sh", 'case "$*" in *-i*) v=2;; *) v=1;; esac\necho "{\\"g\\": $v}" >"$1"\n')
+        report = self.isolate("--toggle", "i=-i|",
+                              command="sh -c 'cd sub && sh program.sh {dump.json} {toggles}'")
+        self.assertEqual(self.combinations(report), [({"i": "-i"}, "DUMP:differs:g")])
+
     def test_dump(self):
         write("subject.py", "import json, sys\n"
               "words = sys.argv[1:]\nw = [1.0, 2.0] if '--a' not in words else [1.0, 2.5]\n"
@@ -329,6 +342,17 @@ class Isolation(unittest.TestCase):
         self.assertEqual(culprit("check", "--command", "no-such-program {toggles}", *flags).returncode, 125)
         scenario = culprit("check", "--scenario", "skip_identity_leaf", "--set", "first_op=none")
         self.assertEqual(scenario.returncode, 1, scenario.stdout)
+
+    def test_check_keeps_to_its_statuses_when_nothing_can_be_printed(self):
+        words = [CULPRIT, "check", "--command", "true {toggles}", "--toggle", "z=-z|"]
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            self.assertIn(subprocess.run(words, stdout=full, timeout=60, check=False).returncode, (0, 125))
+        reader, writer = os.pipe()
+        os.close(reader)
+        for more in ([], ["--no-such-flag"]):
+            done = subprocess.run([*words, *more], stdout=writer, stderr=writer, timeout=60, check=False)
+            self.assertIn(done.returncode, (0, 125))
+        os.close(writer)
 
     def test_git_bisect(self):
         if not shutil.which("git"):
