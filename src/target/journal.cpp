@@ -115,6 +115,14 @@ JournalContent read_journal(const std::string& path) {
       content.intact_bytes = begin;
       break;
     }
+    if (const auto* record = std::get_if<TrialRecord>(&*line);
+        record && record->origin == content.origin) {
+      const auto started = running.find(record->id);
+      if (started != running.end() && started->second != record->assignment)
+        throw UsageError(fmt::format(
+            "{}:{}: damaged: trial {} ended with another assignment than it was started with", path,
+            number, record->id));
+    }
     take_line(content, std::move(*line), running);
     has_header = true;
     content.intact_bytes = begin = end + 1;

@@ -134,6 +134,21 @@ TEST_F(JournalTest, DamageInTheMiddleIsAnErrorWithItsLine) {
   with_third(R"({"done":0,"assignment":[0,1],"status":"pass","seconds":"1"})");
 }
 
+TEST_F(JournalTest, TrialThatEndedWithAnotherAssignmentIsDamage) {
+  {
+    Journal journal = Journal::create(path_, subject(), "host");
+    const std::uint64_t id = journal.start({0, 1});
+    journal.finish(id, {0, 1}, Trial{}, 1.0, "");
+  }
+  std::string text = read_text(path_);
+  const std::string done = R"("done":0,"assignment":[0,1])";
+  const std::size_t at = text.find(done);
+  ASSERT_NE(at, std::string::npos) << text;
+  text.replace(at, done.size(), R"("done":0,"assignment":[0,0])");
+  write_text(path_, text);
+  EXPECT_USAGE_ERROR(read_journal(path_), path_ + ":3: damaged: trial 0");
+}
+
 TEST_F(JournalTest, RefusesForeignFiles) {
   write_text(path_, "{\"a\":1}\n{\"b\":2}\n");
   EXPECT_USAGE_ERROR(Journal::resume(path_, subject(), "host"),
