@@ -28,7 +28,7 @@ build_culprit() {
   . "$root/cmake/debian_packages.sh"
   ensure_packages run_repro.sh "$build/install.log" g++ cmake ninja-build libopenblas-dev libfmt-dev libcli11-dev nlohmann-json3-dev
   mkdir -p "$build"
-  printf 'run_repro.sh: building (a minute on two cores, once) ...\n' >&2
+  printf 'run_repro.sh: building (some minutes on two cores, once) ...\n' >&2
   local marker=$build/.started
   touch "$marker"
   rm -f "$build/.complete"
