@@ -66,6 +66,8 @@ class PipelineStage {
   void backward(int micro_batch);
   std::vector<Tensor> receive_inputs(int micro_batch);
   void send_outputs(const std::vector<Tensor>& outputs, int micro_batch);
+  // The next stage sent none for `output`. Errors: NO_INPUT_GRAD, NO_GRAD_FN.
+  [[noreturn]] void refuse_no_gradient(const Tensor& output) const;
   Tensor divided_and_scaled(const Tensor& loss);
   bool first() const { return policy_.stage == 0; }
   bool last() const { return policy_.stage == policy_.num_stages - 1; }
