@@ -115,7 +115,7 @@ void find_inplace_by_marks(Context& context, const std::string& name, const Func
     } else if (as_is && (has_gradient || output.stop_gradient())) {
       returned = context.wrap(output.impl()->view(output.shape()));
       returned.object()->is_view = true;
-    } else if (is_input) {
+    } else if (is_input && !output.stop_gradient()) {
       returned = detach(context, output);
     }
     if (!has_gradient) continue;
@@ -180,8 +180,11 @@ std::vector<Tensor> apply(Context& context, const std::shared_ptr<CustomFunction
   }
   Application call{.inputs = inputs, .outputs = outputs, .returned = outputs, .with_history = outputs};
   const auto observe = [&](const std::shared_ptr<Node>& made) {
-    if (context.observer)
-      context.observer->function_done(function->name(), inputs, call.with_history, call.returned, made);
+    if (!context.observer) return;
+    std::vector<Tensor> seen = call.with_history;
+    for (std::size_t slot = 0; slot < seen.size(); ++slot)
+      if (!seen[slot].defined()) seen[slot] = call.returned[slot];
+    context.observer->function_done(function->name(), inputs, seen, call.returned, made);
   };
   try {
     if (by_memory)

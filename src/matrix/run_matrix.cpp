@@ -121,7 +121,7 @@ JobResult run_matrix(const Scenario& scenario, const Matrix& matrix, TrialRunner
     finding.passing_neighbour = nearest_passing(matrix, job.outcomes, index);
   }
   try_fixes(job, runner);
-  compare_frameworks(job, runner);
+  if (!scenario.reads_released_outputs) compare_frameworks(job, runner);
   job.judged = is_as_declared_for(scenario, matrix);
   if (job.judged)
     job.differences = differences_from_declared(scenario, matrix, job.outcomes, minimal);

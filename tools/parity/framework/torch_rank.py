@@ -7,6 +7,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 warnings.filterwarnings("ignore")
 
 import torch  # noqa: E402
+import torch._dynamo  # noqa: E402,F401  which checkpoint imports at its first use: here once, not in each forked rank
 from torch.autograd import Variable  # noqa: E402
 from torch.utils.checkpoint import checkpoint  # noqa: E402
 
