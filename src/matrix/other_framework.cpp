@@ -9,8 +9,8 @@ namespace {
 
 // Runs the cells at `places`, each changed by `change`, in one batch; `take` gets each outcome.
 template <class Change, class Take>
-void run_changed(const std::vector<Cell>& cells, const std::vector<std::size_t>& places, TrialRunner& runner,
-                 Change change, Take take) {
+void run_changed(const std::vector<Cell>& cells, const std::vector<std::size_t>& places,
+                 TrialRunner& runner, Change change, Take take) {
   std::vector<Cell> changed;
   for (const std::size_t place : places) {
     changed.push_back(cells[place]);
@@ -22,7 +22,8 @@ void run_changed(const std::vector<Cell>& cells, const std::vector<std::size_t>&
 
 }  // namespace
 
-std::vector<std::optional<OtherFramework>> try_other_framework(const std::vector<Cell>& cells, TrialRunner& runner) {
+std::vector<std::optional<OtherFramework>> try_other_framework(const std::vector<Cell>& cells,
+                                                               TrialRunner& runner) {
   std::vector<std::optional<OtherFramework>> results(cells.size());
   std::vector<std::size_t> comparable, unexplained;
   for (std::size_t i = 0; i < cells.size(); ++i)
@@ -39,11 +40,13 @@ std::vector<std::optional<OtherFramework>> try_other_framework(const std::vector
     std::vector<std::size_t> places, still;
     for (const std::size_t place : unexplained) {
       const FrameworkRules& own = rules_of(cells[place].framework);
-      const bool differs = own.*rule.field != other.*rule.field && own.name.find('+') == std::string::npos;
+      const bool differs =
+          own.*rule.field != other.*rule.field && own.name.find('+') == std::string::npos;
       (differs ? places : still).push_back(place);
     }
     run_changed(
-        cells, places, runner, [&](Cell& cell) { cell.framework = fmt::format("{}+{}", cell.framework, rule.name); },
+        cells, places, runner,
+        [&](Cell& cell) { cell.framework = fmt::format("{}+{}", cell.framework, rule.name); },
         [&](std::size_t place, const Outcome& outcome) {
           if (outcome.outcome == OutcomeClass::kPass)
             results[place]->rule = r;

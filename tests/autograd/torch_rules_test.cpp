@@ -49,7 +49,9 @@ TEST_F(TorchRulesTest, Rule21UnrecordedItIsANewHandleToo) {
 }
 
 TEST_F(TorchRulesTest, Rule21NewObjectOnTheInputsMemoryIsNoInplaceOutput) {
-  const auto detach_it = [](FunctionContext& fc, const Tensors& in) { return Tensors{detach(fc.context(), in[0])}; };
+  const auto detach_it = [](FunctionContext& fc, const Tensors& in) {
+    return Tensors{detach(fc.context(), in[0])};
+  };
   const Tensor w = parameter("w", {1, 2});
   const Tensor y = call(torch, detach_it, double_grads, {w})[0];
   backward(torch, {y}, {data({1, 1})});
@@ -65,19 +67,24 @@ TEST_F(TorchRulesTest, Rule21ReshapeToTheSameShapeIsAView) {
 }
 
 TEST_F(TorchRulesTest, Rule21EdgesAreTakenBeforeForward) {
-  const Tensor view = call(torch, return_inputs, return_grads, {non_leaf(parameter("w", {1, 2}))})[0];
+  const Tensor view =
+      call(torch, return_inputs, return_grads, {non_leaf(parameter("w", {1, 2}))})[0];
   const auto change_then_copy = [](FunctionContext& fc, const Tensors& in) {
     in[0].impl()->bump_inplace_version();
     return copy_inputs(fc, in);
   };
   EXPECT_EQ(raised([&] { call(torch, change_then_copy, return_grads, {view}); }).kind, "");
-  EXPECT_EQ(raised([&] { call(torch, copy_inputs, return_grads, {view}); }).kind, kind::kViewInplace);
+  EXPECT_EQ(raised([&] { call(torch, copy_inputs, return_grads, {view}); }).kind,
+            kind::kViewInplace);
 }
 
 TEST_F(TorchRulesTest, Rule22DirtyLeafIsRefused) {
-  const Raised error = raised([&] { call(torch, mark_dirty, return_grads, {parameter("w", {1, 2})}); });
+  const Raised error = raised([&] {
+    call(torch, mark_dirty, return_grads, {parameter("w", {1, 2})});
+  });
   EXPECT_EQ(error.kind, kind::kLeafInplace);
-  EXPECT_EQ(error.message, "a leaf Variable that requires grad has been used in an in-place operation.");
+  EXPECT_EQ(error.message,
+            "a leaf Variable that requires grad has been used in an in-place operation.");
 }
 
 TEST_F(TorchRulesTest, Rule22DirtyInputIsReturnedItselfAndRebased) {
@@ -101,14 +108,17 @@ TEST_F(TorchRulesTest, Rule22DirtyDataCountsThoughNothingIsRecorded) {
 }
 
 TEST_F(TorchRulesTest, Rule22ViewThatAFunctionGaveOutCannotBeDirty) {
-  const Tensor view = call(torch, return_inputs, return_grads, {non_leaf(parameter("w", {1, 2}))})[0];
+  const Tensor view =
+      call(torch, return_inputs, return_grads, {non_leaf(parameter("w", {1, 2}))})[0];
   const Raised error = raised([&] { call(torch, mark_dirty, return_grads, {view}); });
   EXPECT_EQ(error.kind, kind::kViewInplace);
-  EXPECT_NE(error.message.find("Output 0 of lambda is a view and is being modified inplace"), std::string::npos);
+  EXPECT_NE(error.message.find("Output 0 of lambda is a view and is being modified inplace"),
+            std::string::npos);
 }
 
 TEST_F(TorchRulesTest, Rule22HistoryOfAViewIsLostWithAnUnrecordedChange) {
-  const Tensor view = call(torch, return_inputs, return_grads, {non_leaf(parameter("w", {1, 2}))})[0];
+  const Tensor view =
+      call(torch, return_inputs, return_grads, {non_leaf(parameter("w", {1, 2}))})[0];
   {
     const GradMode off(torch, false);
     EXPECT_EQ(raised([&] { call(torch, mark_dirty, return_grads, {view}); }).kind, "");
@@ -135,8 +145,14 @@ TEST_F(TorchRulesTest, Rule23NonDifferentiableOutputHasNoHistoryAndTheInputKeeps
 TEST_F(TorchRulesTest, Rule24GradientForAnInputThatNeedsNoneIsDropped) {
   const Tensor x = data({1, 2}), w = parameter("w", {3, 4});
   const Tensor y = call(
-      torch, [](FunctionContext& fc, const Tensors& in) { return Tensors{add(fc.context(), in[0], in[1])}; },
-      [](FunctionContext&, const Tensors& grads) { return Tensors{grads[0], grads[0]}; }, {x, w})[0];
+      torch,
+      [](FunctionContext& fc, const Tensors& in) {
+        return Tensors{add(fc.context(), in[0], in[1])};
+      },
+      [](FunctionContext&, const Tensors& grads) {
+        return Tensors{grads[0], grads[0]};
+      },
+      {x, w})[0];
   EXPECT_EQ(raised([&] { backward(torch, {y}, {data({1, 1})}); }).kind, "");
   EXPECT_FALSE(x.grad().defined());
   EXPECT_EQ(values_of(w.grad()), (Floats{1, 1}));
@@ -144,11 +160,14 @@ TEST_F(TorchRulesTest, Rule24GradientForAnInputThatNeedsNoneIsDropped) {
 
 TEST_F(TorchRulesTest, Rule25OperatorsPassNoneOnAndFunctionsGetZeros) {
   const Tensor w = parameter("w", {1, 2});
-  backward(torch, {call(torch, copy_inputs, give_none, {scale(torch, square(torch, w), 2.0)})[0]}, {data({1, 1})});
+  backward(torch, {call(torch, copy_inputs, give_none, {scale(torch, square(torch, w), 2.0)})[0]},
+           {data({1, 1})});
   EXPECT_FALSE(w.grad().defined());  // PaddlePaddle crashes in the scale
   const Tensor v = parameter("v", {1, 2});
-  backward(torch, {call(torch, copy_inputs, give_none, {call(torch, copy_inputs, return_grads, {v})[0]})[0]},
-           {data({1, 1})});
+  backward(
+      torch,
+      {call(torch, copy_inputs, give_none, {call(torch, copy_inputs, return_grads, {v})[0]})[0]},
+      {data({1, 1})});
   EXPECT_EQ(values_of(v.grad()), (Floats{0, 0}));
 }
 
@@ -156,7 +175,8 @@ TEST_F(TorchRulesTest, Rule26RootThatNeedsNoGradientIsAnError) {
   EXPECT_EQ(raised([&] { backward(context, {data({1})}, {Tensor()}); }).kind, "");
   const Raised error = raised([&] { backward(torch, {data({1})}, {Tensor()}); });
   EXPECT_EQ(error.kind, kind::kNoGradFn);
-  EXPECT_EQ(error.message, "element 0 of tensors does not require grad and does not have a grad_fn");
+  EXPECT_EQ(error.message,
+            "element 0 of tensors does not require grad and does not have a grad_fn");
 }
 
 TEST_F(TorchRulesTest, Rule27WhatAFunctionSavesIsCheckedFromTheEndOfForwardOn) {
@@ -174,7 +194,8 @@ TEST_F(TorchRulesTest, Rule27WhatAFunctionSavesIsCheckedFromTheEndOfForwardOn) {
   const Raised error = raised([&] { backward(torch, {z}, {data({1, 1})}); });
   EXPECT_EQ(error.kind, kind::kInplaceVersion);
   EXPECT_EQ(error.message,
-            "one of the variables needed for gradient computation has been modified by an inplace operation: "
+            "one of the variables needed for gradient computation has been modified by an inplace "
+            "operation: "
             "[torch.FloatTensor [1, 2]] is at version 3; expected version 2 instead");
 }
 
@@ -193,13 +214,12 @@ TEST_F(TorchRulesTest, Rule28SidesOfAnAddShareAGradientAndALeafHasItsOwn) {
   const Tensor w = parameter("w", {1, 2});
   Tensor seen[2];
   const auto keep = [&](int which) {
-    return call(
-        torch, copy_inputs,
-        [&seen, which](FunctionContext&, const Tensors& grads) {
-          seen[which] = grads[0];
-          return grads;
-        },
-        {w})[0];
+    return call(torch, copy_inputs,
+                [&seen, which](FunctionContext&, const Tensors& grads) {
+                  seen[which] = grads[0];
+                  return grads;
+                },
+                {w})[0];
   };
   backward(torch, {add(torch, keep(0), keep(1))}, {data({1, 1})});
   EXPECT_TRUE(shares_storage(seen[0], seen[1]));
@@ -210,13 +230,12 @@ TEST_F(TorchRulesTest, Rule28NewestNodeRunsFirst) {
   const Tensor w = parameter("w", {1, 2});
   std::string order;
   const auto tell = [&](char name) {
-    return call(
-        torch, copy_inputs,
-        [&order, name](FunctionContext&, const Tensors& grads) {
-          order += name;
-          return grads;
-        },
-        {w})[0];
+    return call(torch, copy_inputs,
+                [&order, name](FunctionContext&, const Tensors& grads) {
+                  order += name;
+                  return grads;
+                },
+                {w})[0];
   };
   const Tensor a = tell('a'), b = tell('b');
   backward(torch, {add(torch, a, b)}, {data({1, 1})});
@@ -299,10 +318,13 @@ TEST(FrameworkRulesTest, UnknownOnesAreRefusedByName) {
     }
     return "";
   };
-  EXPECT_EQ(refusal("torch@1.0"), "unknown framework 'torch@1.0', known: paddle@3.3.1, paddle@2.6.2, torch@2.15.0");
-  EXPECT_NE(refusal("paddle@3.3.1+new_handel").find("known: new_handle, gradient_dropped"), std::string::npos);
+  EXPECT_EQ(refusal("torch@1.0"),
+            "unknown framework 'torch@1.0', known: paddle@3.3.1, paddle@2.6.2, torch@2.15.0");
+  EXPECT_NE(refusal("paddle@3.3.1+new_handel").find("known: new_handle, gradient_dropped"),
+            std::string::npos);
   // 3.3.1 accepts a none already: there is nothing to take over.
-  EXPECT_NE(refusal("paddle@3.3.1+none_accepted").find("unknown rule 'none_accepted'"), std::string::npos);
+  EXPECT_NE(refusal("paddle@3.3.1+none_accepted").find("unknown rule 'none_accepted'"),
+            std::string::npos);
   EXPECT_EQ(refusal("paddle@2.6.2+none_accepted"), "");
 }
 

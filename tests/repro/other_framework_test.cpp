@@ -1,8 +1,9 @@
 // Which of PyTorch's rules makes a scenario's failure go away.
+#include "matrix/other_framework.hpp"
+
 #include "autograd/rules.hpp"
 #include "gtest/gtest.h"
 #include "matrix/cells_file.hpp"
-#include "matrix/other_framework.hpp"
 #include "scenario/scenario.hpp"
 
 namespace culprit {
@@ -34,9 +35,10 @@ std::string rule_of(const std::string& name, const Settings& more = {}) {
 }
 
 TEST(OtherFrameworkTest, ReturnedInputIsTheReasonOfEverySkippedIdentity) {
-  for (const char* name : {"skip_identity_leaf", "skip_identity_recompute", "skip_identity_pipeline",
-                           "skip_identity_residual", "skip_identity_qlora", "skip_identity_two_linears",
-                           "skip_identity_two_linears_nonreentrant", "not_inplace_drops_grad"})
+  for (const char* name :
+       {"skip_identity_leaf", "skip_identity_recompute", "skip_identity_pipeline",
+        "skip_identity_residual", "skip_identity_qlora", "skip_identity_two_linears",
+        "skip_identity_two_linears_nonreentrant", "not_inplace_drops_grad"})
     EXPECT_EQ(rule_of(name), "new_handle") << name;
   EXPECT_EQ(named_rules().front().meaning, "a new handle for an input returned as is");
 }
