@@ -14,10 +14,11 @@
 #include <utility>
 
 #include "app/launch_jobs.hpp"
-#include "app/program_folder.hpp"
 #include "app/report_command.hpp"
 #include "app/runtime_flags.hpp"
+#include "app/shown_program_folder.hpp"
 #include "base/error.hpp"
+#include "base/program_folder.hpp"
 #include "matrix/run_matrix.hpp"
 #include "outcome/reference.hpp"
 #include "process/standard_streams.hpp"
@@ -74,14 +75,6 @@ void refuse_off_values(const Scenario& scenario, const Settings& given) {
           fmt::format("{} is a switch of {}'s matrix, which runs it off and on; leave the flag out",
                       name, scenario.name));
   }
-}
-
-// The toggles that only some scenarios have.
-std::vector<Field> all_own_toggles() {
-  std::vector<Field> toggles;
-  for (const Scenario* scenario : all_scenarios())
-    toggles.insert(toggles.end(), scenario->own_toggles.begin(), scenario->own_toggles.end());
-  return toggles;
 }
 
 // The one job of a run without a launch script. Without any flag the claim's switches are the
@@ -176,10 +169,11 @@ int RunCommand::run(const std::vector<std::string>& command) const {
   refuse_off_values(scenario, given);
   std::vector<Matrix> matrices;
   // A size that can't be judged is refused before anything is written.
-  for (const LaunchJob& job : jobs) make_reference(scenario.model, job.pinned, /*keep_all=*/false);
+  ReferenceCache references(scenario.model);  // the jobs of a launch script have one shape
+  for (const LaunchJob& job : jobs) references.get(job.pinned);
   for (const LaunchJob& job : jobs)
     matrices.push_back(make_matrix(scenario, job.pinned, job.with_recompute));
-  const fs::path bin = fs::read_symlink("/proc/self/exe").parent_path();
+  const fs::path bin = program_folder();
   record.bin_folder = shown_program_folder().string();
 
   // Opened here to find out before anything is written; the cells' processes open their own.

@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/whole_file.hpp"
 #include "process/process_runner.hpp"
+#include "process/temporary_folder.hpp"
 #include "repro_files/check_cache.hpp"
 
 namespace culprit {
@@ -23,32 +24,13 @@ std::string environment(const char* name, const std::string& otherwise = "") {
   return value && *value ? value : otherwise;
 }
 
-// A folder of our own that goes away with the object.
-class WorkFolder {
- public:
-  explicit WorkFolder(const fs::path& cache) {
-    std::error_code error;
-    if (!cache.empty()) fs::create_directories(cache, error);
-    std::string name =
-        ((cache.empty() || error ? fs::temp_directory_path() : cache) / "build-XXXXXX").string();
-    if (!::mkdtemp(name.data()))
-      throw SetupError(fmt::format(
-          "{}: can't be made, and reproductions are built in it; set XDG_CACHE_HOME or TMPDIR to "
-          "a folder that can be written",
-          name));
-    path_ = name;
-  }
-  ~WorkFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  WorkFolder(const WorkFolder&) = delete;
-  WorkFolder& operator=(const WorkFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
+// Where files are built and run: in the folder of the cache where that can be made, else in the
+// temporary one.
+fs::path build_parent(const fs::path& cache) {
+  std::error_code error;
+  if (!cache.empty()) fs::create_directories(cache, error);
+  return cache.empty() || error ? fs::temp_directory_path() : cache;
+}
 
 ProcessRequest request_of(std::vector<std::string> argv, const fs::path& folder,
                           const ReproCheckOptions& options) {
@@ -186,7 +168,10 @@ std::string fixed_text(const ReproFile& file) {
 }
 
 void build_and_run(std::vector<Job>& jobs, const ReproCheckOptions& options) {
-  const WorkFolder folder(options.cache);
+  const TemporaryFolder folder(
+      build_parent(options.cache), "build",
+      ", and reproductions are built in it; set XDG_CACHE_HOME or TMPDIR to a folder that can "
+      "be written");
   std::vector<ProcessRequest> requests;
   std::vector<std::optional<ProcessResult>*> slots;
   const auto add = [&](std::vector<std::string> argv, std::optional<ProcessResult>& slot) {
@@ -236,8 +221,7 @@ void find_python(Job& job, const ReproCheckOptions& options) {
   if (got.empty())
     job.missing = fmt::format("no Python with PaddlePaddle; {}", pip);
   else if (version != wanted)
-    job.missing =
-        fmt::format("the Python here has PaddlePaddle {}; {}", version, pip);
+    job.missing = fmt::format("the Python here has PaddlePaddle {}; {}", version, pip);
 }
 
 }  // namespace

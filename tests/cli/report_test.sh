@@ -3,25 +3,8 @@
 set -uo pipefail
 culprit=$1
 root=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-failures=0
-
-# check NAME EXPECTED_STATUS PATTERN COMMAND...: the command's status and a pattern in its output.
-check() {
-  local name=$1 expected=$2 pattern=$3 status
-  shift 3
-  "$@" >"$work/output" 2>&1
-  status=$?
-  if [ "$status" != "$expected" ] || ! grep -qE -- "$pattern" "$work/output"; then
-    printf 'FAILED %s: status %s, expected %s and /%s/ in:\n' "$name" "$status" "$expected" "$pattern"
-    head -n 30 "$work/output"
-    failures=$((failures + 1))
-  else
-    printf 'ok %s\n' "$name"
-  fi
-}
+# shellcheck source=tests/cli/check.sh
+. "$(dirname "${BASH_SOURCE[0]}")/check.sh"
 # A python3 that has jsonschema; another one may stand first in PATH.
 python=python3
 "$python" -c 'import jsonschema' 2>/dev/null || python=/usr/bin/python3
