@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
+#include "base/subject_error.hpp"
 #include "repro_files/cpp_pieces.hpp"
 #include "repro_files/program_text.hpp"
 #include "repro_files/repro_plan.hpp"
@@ -52,6 +54,23 @@ RuleLine rule_at_fault(const ReproPlan& plan, const ProgramText& program) {
     return {program.capturing_line, program.capturing_line_of_a_view,
             "captures the handle that is sent and released; a fix: a view of it"};
   return identity_rule(is);
+}
+
+// Why the small engine can't raise this kind here; empty if it can, or no error was seen.
+std::string why_no_rule(const ReproPlan& plan) {
+  static const std::map<std::string_view, std::string_view> rules{
+      {kind::kLeafInplace, "leaf_rule"},
+      {kind::kInplaceVersion, "versions"},
+      {kind::kGradForStoppedInput, "stopped_rule"},
+      {kind::kNoInputGrad, "drops"},
+      {kind::kSaveNone, "none_refused"},
+      {kind::kUseAfterRelease, "release"},
+      {kind::kGraphFreed, "freed"}};
+  if (!plan.traits.has("error")) return "";
+  const std::string& seen = plan.values.at("KIND");
+  const auto rule = rules.find(seen);
+  if (rule != rules.end() && plan.traits.has(rule->second)) return "";
+  return fmt::format("the rule behind {} is not written for a cell like this", seen);
 }
 
 std::string includes(const Traits& is, bool test) {
@@ -176,6 +195,8 @@ std::string head(const ReproPlan& plan, const std::string& command, const std::s
 }  // namespace
 
 ReproResult cpp_repro(const ReproPlan& plan) {
+  if (const std::string reason = why_no_rule(plan); !reason.empty())
+    return ReproRefusal{"repro.cpp", reason};
   const ProgramText program = program_text(plan, Language::kCpp);
   const std::string outcome_class = plan.outcome_words.substr(0, plan.outcome_words.find(' '));
   std::string text =
@@ -196,6 +217,8 @@ ReproResult cpp_repro(const ReproPlan& plan) {
 }
 
 ReproResult cpp_test(const ReproPlan& plan) {
+  if (const std::string reason = why_no_rule(plan); !reason.empty())
+    return ReproRefusal{"repro_test.cpp", reason};
   const ProgramText program = program_text(plan, Language::kCpp);
   const RuleLine rule = rule_at_fault(plan, program);
   if (rule.today.empty())

@@ -79,7 +79,6 @@ ReproResult python_repro(const ReproPlan& plan) {
     setup += " A copy stands in for PaddlePaddle's c_identity kernel, which has no CPU build.";
   values["SETUP_LINES"] = setup.empty() ? "" : comment("#", setup);
   values["PHRASE"] = quoted(phrase);
-  values["PYTHON_SKIP"] = has("skips") ? "True" : "False";
   values["SKIP_NOTE"] = has("skip") ? "; False is the clean twin" : "";
   values["PARAMETER_COLUMNS"] = text_if("split", ", axis that tensor ranks split") +
                                 text_if("gain", ", gain") + text_if("pp", ", stage") +
@@ -91,6 +90,7 @@ ReproResult python_repro(const ReproPlan& plan) {
   values["GROUP_ARGUMENT"] = text_if("tp", ", group");
   std::string imports;
   for (const auto& [name, wanted] : {std::pair{"ctypes", has("tp")},
+                                     {"itertools", has("ranks")},
                                      {"multiprocessing", has("ranks")},
                                      {"signal", crashes},
                                      {"sys", has("ranks")},

@@ -285,6 +285,7 @@ ReproPlan make_plan(const ReproRequest& request) {
   if (plan.tp > 1) layout = ranks(plan.tp, "tensor-parallel ranks");
   if (plan.cell.pp > 1)
     layout += (layout.empty() ? "" : " x ") + ranks(plan.cell.pp, "pipeline stages");
+  const std::string skip = plan.traits.has("skips") ? "SKIP" : "False";
   plan.values = {
       {"LABEL", in_comment(label)},
       {"TITLE", in_comment(request.scenario.title)},
@@ -304,13 +305,13 @@ ReproPlan make_plan(const ReproRequest& request) {
            (plan.traits.has("old") ? ", preserve_rng_state=False" : "")},
       // The framework's own functions of a group, around {} for what goes in.
       {"APPLY_IDENTITY", plan.traits.has("copy") || plan.traits.has("skip")
-                             ? "mp_ops.c_identity_eager.apply({}, group, SKIP)"
+                             ? "mp_ops.c_identity_eager.apply({}, group, " + skip + ")"
                              : "Identity.apply({}, group)"},
       {"APPLY_ALL_REDUCE",
-       "mp_ops.mp_allreduce_eager.apply({}, group, True, True, ReduceOp.SUM, SKIP)"},
+       "mp_ops.mp_allreduce_eager.apply({}, group, True, True, ReduceOp.SUM, " + skip + ")"},
       {"APPLY_GATHER", "Gather.apply({}, group)"},
       {"APPLY_OVERLAP",
-       "mp_layers.InnerOverlapLinear.apply({}, None, False, True, SKIP, False, group)"},
+       "mp_layers.InnerOverlapLinear.apply({}, None, False, True, " + skip + ", False, group)"},
       {"MICRO_BATCHES", std::to_string(plan.cell.acc)},
       {"TOKENS", std::to_string(plan.cell.tokens)},
       {"HIDDEN", std::to_string(plan.cell.hidden)},

@@ -72,6 +72,12 @@ TEST_F(CheckReproFilesTest, TheSameTextRunsOnce) {
   check(script("echo WRONG_GRAD; exit 11 # another text"));
   EXPECT_EQ(runs(), 2U);
 }
+TEST_F(CheckReproFilesTest, FilesOfSeveralCellsDoNotMeet) {
+  const auto checks = check_repro_files(
+      {script("echo WRONG_GRAD one; exit 11"), script("echo WRONG_GRAD two; exit 11")}, options_);
+  EXPECT_EQ(checks[0].words, "exit status 11, WRONG_GRAD one");
+  EXPECT_EQ(checks[1].words, "exit status 11, WRONG_GRAD two");
+}
 TEST_F(CheckReproFilesTest, AnotherReleaseRunsAgain) {
   const ReproFile file = script("echo WRONG_GRAD; exit 11");
   check(file);

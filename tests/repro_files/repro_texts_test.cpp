@@ -142,12 +142,18 @@ TEST(ReproRefusalTest, OutcomesWithoutATextAreNamed) {
     EXPECT_TRUE(contains(std::get<ReproRefusal>(result).reason, "HANG"));
   }
 }
-TEST(ReproRefusalTest, AnUnknownKindIsRefusedByThePythonFileAlone) {
+TEST(ReproRefusalTest, AnErrorWhoseRuleIsNotWrittenIsNamed) {
   auto request = request_of("skip_identity_leaf", {{"pp", "2"}, {"identity", "skip"}});
+  for (const char* kind : {"REPLAY_MISMATCH", "GRAPH_FREED"}) {
+    request.outcome.kind = kind;
+    const auto files = make_repro_files(request);
+    for (const std::size_t which : {kCpp, kTest}) {
+      ASSERT_TRUE(std::holds_alternative<ReproRefusal>(files[which])) << kind;
+      EXPECT_TRUE(contains(std::get<ReproRefusal>(files[which]).reason, kind));
+    }
+  }
   request.outcome.kind = "REPLAY_MISMATCH";
-  const auto files = make_repro_files(request);
-  ASSERT_TRUE(std::holds_alternative<ReproRefusal>(files[kPython]));
-  EXPECT_TRUE(contains(std::get<ReproRefusal>(files[kPython]).reason, "REPLAY_MISMATCH"));
+  EXPECT_TRUE(std::holds_alternative<ReproRefusal>(make_repro_files(request)[kPython]));
 }
 TEST(ReproRefusalTest, AScriptThatGetsTooLongIsRefusedWithItsLength) {
   const auto files = make_repro_files(
