@@ -18,8 +18,8 @@ import paddle
 %identity|row% from paddle.distributed.fleet.layers.mpu import mp_ops
 %recompute% from paddle.distributed.fleet.recompute import recompute
 
-%copy|skip|row&!skips% mp_ops._C_ops.c_identity = lambda x, *_: paddle.assign(x)  # the stand-in
-%overlap&!skips% paddle._legacy_C_ops.c_identity = lambda x, *_: paddle.assign(x)  # the stand-in
+%!old&copy|!old&skip|!old&row&!skips% mp_ops._C_ops.c_identity = lambda x, *_: paddle.assign(x)  # the stand-in
+%overlap&!skips|old&copy|old&skip|old&row&!skips% paddle._legacy_C_ops.c_identity = lambda x, *_: paddle.assign(x)  # the stand-in
 %ranks% paddle.disable_signal_handler()  # a rank that is stopped says nothing
 $CONSTANTS$
 %skips&tp% SKIP = True  # mp_skip_c_identity$SKIP_NOTE$
