@@ -6,14 +6,16 @@
 # Needs a C++20 compiler, CMake, Ninja, OpenBLAS, fmt, CLI11 and nlohmann/json; on Debian what is missing is
 # installed with apt-get where that is allowed. Uses no other network. Exit status 3: could not build.
 set -euo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(CDPATH= cd -- "$(dirname "$(readlink -f -- "${BASH_SOURCE[0]}")")" >/dev/null && pwd)
 build=$root/build
 binary=$build/bin/culprit
 
 # Everything that is built from, by age: no build tool runs when nothing is newer than the program.
 is_fresh() {
   [ -x "$binary" ] && [ -f "$build/.complete" ] &&
-    [ -z "$(find "$root/src" "$root/repro" "$root/cmake" "$root/CMakeLists.txt" -newer "$build/.complete" -print -quit)" ]
+    [ -z "$(find "$root/src" "$root/repro" "$root/cmake" "$root/CMakeLists.txt" -newer "$build/.complete" -print -quit)" ] &&
+    # The report names the commit: a new one changes the log of HEAD.
+    ! { [ -f "$root/.git/logs/HEAD" ] && [ "$root/.git/logs/HEAD" -nt "$build/.complete" ]; }
 }
 
 fail() {
@@ -26,7 +28,7 @@ build_culprit() {
   . "$root/cmake/debian_packages.sh"
   ensure_packages run_repro.sh "$build/install.log" g++ cmake ninja-build libopenblas-dev libfmt-dev libcli11-dev nlohmann-json3-dev
   mkdir -p "$build"
-  printf 'run_repro.sh: building (a minute on two cores, once) ...\n' >&2
+  printf 'run_repro.sh: building (some minutes on two cores, once) ...\n' >&2
   local marker=$build/.started
   touch "$marker"
   rm -f "$build/.complete"
@@ -37,7 +39,14 @@ build_culprit() {
   mv "$marker" "$build/.complete"
 }
 
-is_fresh || build_culprit
+if ! is_fresh; then
+  # Two first runs at once: the second waits, and then finds everything built.
+  mkdir -p "$build"
+  exec 9>"$build/.lock"
+  if command -v flock >/dev/null; then flock 9; fi
+  is_fresh || build_culprit
+  exec 9>&-
+fi
 case "${1-}" in
   --version) exec "$binary" --version ;;
   *) exec "$binary" run "$@" ;;

@@ -6,6 +6,8 @@ target_include_directories(culprit_flags INTERFACE ${PROJECT_SOURCE_DIR}/src)
 target_compile_options(
   culprit_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wno-sign-conversion>
                           $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict>
+                          # CMake 3.25 knows no C++20 for nvcc 13, but nvcc does.
+                          $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20>
                           $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${CULPRIT_WERROR}>>:-Werror>)
 if(CULPRIT_SANITIZE)
   if(CULPRIT_SANITIZE MATCHES "thread" AND CULPRIT_SANITIZE MATCHES "address")

@@ -7,16 +7,20 @@ package_is_here() {
   case $1 in
     g++) probe=${CXX:-g++} ;;
     ninja-build) probe=ninja ;;
-    libopenblas-dev) probe='*/cblas.h' ;;
+    libopenblas-dev) probe='openblas_config.h' ;; # cblas.h alone may be another library's
     libfmt-dev) probe=fmt/format.h ;;
     libcli11-dev) probe=CLI/App.hpp ;;
     nlohmann-json3-dev) probe=nlohmann/json.hpp ;;
     libgtest-dev) probe=gtest/gtest.h ;;
+    python3-jsonschema)
+      python3 -c 'import jsonschema' 2>/dev/null || /usr/bin/python3 -c 'import jsonschema' 2>/dev/null
+      return
+      ;;
     *) probe=$1 ;;
   esac
   case $probe in
     */*.h | */*.hpp)
-      for dir in /usr/include /usr/local/include; do
+      for dir in /usr/include /usr/local/include '/usr/include/*-linux-gnu' '/usr/include/*-linux-gnu/openblas*'; do
         compgen -G "$dir/$probe" >/dev/null && return 0
       done
       return 1

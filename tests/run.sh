@@ -5,7 +5,7 @@
 #   tests/run.sh             all of it
 #   tests/run.sh --quick     the release build only
 set -euo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+root=$(CDPATH= cd -- "$(dirname "$(readlink -f -- "${BASH_SOURCE[0]}")")/.." >/dev/null && pwd)
 cd "$root"
 quick=
 case "${1-}" in
@@ -17,7 +17,7 @@ esac
 # shellcheck source=cmake/debian_packages.sh
 . cmake/debian_packages.sh
 ensure_packages tests/run.sh build/install.log \
-  g++ cmake ninja-build git libopenblas-dev libfmt-dev libcli11-dev nlohmann-json3-dev libgtest-dev python3
+  g++ cmake ninja-build git libopenblas-dev libfmt-dev libcli11-dev nlohmann-json3-dev libgtest-dev python3 python3-jsonschema
 
 jobs=$(nproc)
 failed=()

@@ -8,12 +8,28 @@
 #include <CLI/Formatter.hpp>
 #include <cstdio>
 #include <functional>
+#include <system_error>
 
 #include "base/error.hpp"
-#include "terminal/suggest.hpp"
+#include "process/standard_streams.hpp"
 #include "terminal/escape.hpp"
+#include "terminal/suggest.hpp"
 
 namespace culprit {
+
+namespace {
+
+// What may follow "=" behind a flag without a value of its own; CLI11 takes any number, sign and
+// word.
+CLI::Validator on_or_off() {
+  return {[](const std::string& text) {
+            const bool is_bit = text == "1" || text == "0" || text == "true" || text == "false";
+            return is_bit ? std::string() : fmt::format("got '{}', expected 0 or 1", text);
+          },
+          ""};
+}
+
+}  // namespace
 
 struct CellFlags::Impl {
   struct Slot {
@@ -24,9 +40,11 @@ struct CellFlags::Impl {
   };
   std::vector<std::unique_ptr<Slot>> slots;
   bool skip = false;
+  CLI::Option* skip_option = nullptr;
 };
 
-CellFlags::CellFlags(CLI::App& app, const std::vector<Field>& own) : impl_(std::make_unique<Impl>()) {
+CellFlags::CellFlags(CLI::App& app, const std::vector<Field>& own)
+    : impl_(std::make_unique<Impl>()) {
   std::vector<const Field*> rows;
   for (const Field& row : fields()) rows.push_back(&row);
   for (const Field& row : own) rows.push_back(&row);
@@ -36,20 +54,26 @@ CellFlags::CellFlags(CLI::App& app, const std::vector<Field>& own) : impl_(std::
     slot->field = &row;
     const std::string group = row.group == Field::Group::kSize ? "Sizes" : "Toggles";
     static const Cell defaults;
-    const std::string shown =
-        row.name == "blocks" ? row.help : fmt::format("{} (default {})", row.help, row.get(defaults));
+    const std::string shown = row.name == "blocks"
+                                  ? row.help
+                                  : fmt::format("{} (default {})", row.help, row.get(defaults));
     if (row.form == Field::Form::kSwitch) {
       const std::string bare = row.flag().substr(2);
-      slot->option = app.add_flag(fmt::format("--{},!--no-{}", bare, bare), slot->on, shown);
+      slot->option = app.add_flag(fmt::format("--{},!--no-{}", bare, bare), slot->on, shown)
+                         ->check(on_or_off());
     } else {
       slot->option = app.add_option(row.flag(), slot->value, shown);
       if (row.name == "recompute") slot->option->expected(0, 1)->default_str("");
-      slot->option->type_name(row.form == Field::Form::kChoice ? fmt::format("{}", fmt::join(row.values, "|")) : "N");
+      slot->option->type_name(
+          row.form == Field::Form::kChoice ? fmt::format("{}", fmt::join(row.values, "|")) : "N");
     }
     slot->option->group(group);
     impl_->slots.push_back(std::move(slot));
     if (row.name == "identity")
-      app.add_flag("--skip-c-identity", impl_->skip, "the same as --identity=skip")->group("Toggles");
+      impl_->skip_option =
+          app.add_flag("--skip-c-identity", impl_->skip, "the same as --identity=skip")
+              ->check(on_or_off())
+              ->group("Toggles");
   }
 }
 CellFlags::~CellFlags() = default;
@@ -61,10 +85,11 @@ Settings CellFlags::given() const {
     if (slot->field->form == Field::Form::kSwitch) value = slot->on ? "1" : "0";
     if (slot->field->name == "recompute" && value.empty()) value = "reentrant";
     bool was_given = slot->option->count() > 0;
-    if (slot->field->name == "identity" && impl_->skip) {
-      if (was_given && value != "skip")
+    if (slot->field->name == "identity" && impl_->skip_option->count() > 0) {
+      const std::string said = impl_->skip ? "skip" : "copy";
+      if (was_given && value != said)
         throw UsageError(fmt::format("--skip-c-identity contradicts --identity={}", value));
-      value = "skip";
+      value = said;
       was_given = true;
     }
     if (was_given) settings.emplace_back(slot->field->name, value);
@@ -86,34 +111,45 @@ std::vector<std::string> valid_flags(const CLI::App& app) {
 }  // namespace
 
 int parse_or_report(CLI::App& app, int argc, char** argv) {
+  open_missing_standard_streams();
   try {
     app.parse(argc, argv);
     return -1;
   } catch (const CLI::Success& success) {
-    return app.exit(success);
+    return guarded(app.get_name(), [&] { return app.exit(success); });
   } catch (const CLI::ParseError& error) {
     const CLI::App* used = &app;
     for (const auto* sub : app.get_subcommands()) used = sub;
     std::string message = error.what();
     for (const std::string& extra : used->remaining()) {
       const std::string name = extra.substr(0, extra.find('='));
-      message = fmt::format("unknown {} '{}'", name.starts_with('-') ? "flag" : "argument", escape_controls(extra));
+      message = fmt::format("unknown {} '{}'", name.starts_with('-') ? "flag" : "argument",
+                            escape_controls(extra));
       message += did_you_mean(name, valid_flags(*used));
       break;
     }
-    fmt::print(stderr, "{}: {}\n(--help lists all flags)\n", used->get_name(), message);
+    const std::string name =
+        used == &app ? app.get_name() : app.get_name() + " " + used->get_name();
+    print_error(fmt::format("{}: {}\n(--help lists all flags)\n", name, message));
     return kExitUsage;
   }
 }
 
 int guarded(const std::string& program, const std::function<int()>& body) {
   try {
-    return body();
+    const int status = body();
+    flush_standard_output();
+    return status;
+  } catch (const std::system_error&
+               error) {  // a write to a full disk or a closed descriptor, among others
+    print_error(fmt::format("{}: {}\n", program, escape_controls(error.what())));
+    return kExitSetup;
   } catch (const Error& error) {
-    fmt::print(stderr, "{}: {}\n", program, escape_controls(error.what()));
+    print_error(fmt::format("{}: {}\n", program, escape_controls_keep_lines(error.what())));
     return error.exit_status();
   } catch (const std::exception& error) {
-    fmt::print(stderr, "{}: broken: {}; please report this\n", program, escape_controls(error.what()));
+    print_error(fmt::format("{}: broken: {}; please report this\n", program,
+                            escape_controls(error.what())));
     return kExitSetup;
   }
 }

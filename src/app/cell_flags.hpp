@@ -28,7 +28,7 @@ class CellFlags {
   std::unique_ptr<Impl> impl_;
 };
 
-// Parses argv; returns an exit status if the program is to end now (help, version, an error, which is
+// Opens what is missing of the standard streams, then parses argv; returns an exit status if the program is to end now (help, version, an error, which is
 // printed with the nearest valid flag), else -1.
 int parse_or_report(CLI::App& app, int argc, char** argv);
 

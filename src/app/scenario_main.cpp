@@ -6,16 +6,20 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <cstdio>
+#include <iostream>
+#include <sstream>
 #include <string>
 
 #include "app/cell_flags.hpp"
-#include "base/version.hpp"
+#include "app/runtime_flags.hpp"
 #include "base/error.hpp"
+#include "base/version.hpp"
 #include "base/whole_file.hpp"
 #include "engine/run_cell.hpp"
 #include "outcome/outcome_json.hpp"
 #include "outcome/run_once.hpp"
 #include "process/progress_counter.hpp"
+#include "process/standard_streams.hpp"
 #include "trace/trace_json.hpp"
 
 namespace culprit {
@@ -32,8 +36,10 @@ Expectation parse_expectation(const std::string& text) {
   const auto outcome = outcome_named(text.substr(0, colon));
   if (!outcome) {
     std::string names;
-    for (const auto& row : kOutcomes) names += fmt::format("{}{}", names.empty() ? "" : ", ", row.name);
-    throw UsageError(fmt::format("--expect: got '{}', expected OUTCOME[:KIND] with OUTCOME one of {}", text, names));
+    for (const auto& row : kOutcomes)
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", row.name);
+    throw UsageError(fmt::format(
+        "--expect: got '{}', expected OUTCOME[:KIND] with OUTCOME one of {}", text, names));
   }
   return {*outcome, colon == std::string::npos ? "" : text.substr(colon + 1)};
 }
@@ -41,16 +47,48 @@ Expectation parse_expectation(const std::string& text) {
 int report(const Outcome& outcome, const std::string& expect) {
   if (expect.empty()) return row_of(outcome.outcome).exit_status;
   const Expectation wanted = parse_expectation(expect);
-  const bool met = outcome.outcome == wanted.outcome && (wanted.kind.empty() || outcome.kind == wanted.kind);
+  const bool met =
+      outcome.outcome == wanted.outcome && (wanted.kind.empty() || outcome.kind == wanted.kind);
   if (!met)
-    fmt::print(stderr, "expected {}, got {}{}{}\n", expect, row_of(outcome.outcome).name,
-               outcome.kind.empty() ? "" : ":", outcome.kind);
+    print_error(fmt::format("expected {}, got {}{}{}\n", expect, row_of(outcome.outcome).name,
+                            outcome.kind.empty() ? "" : ":", outcome.kind));
   return met ? 0 : kExitUnexpected;
 }
 
-void write_trace(const std::string& file, const Scenario& scenario, const Cell& cell) {
+Outcome run_here(const Scenario& scenario, const Cell& cell, Runtime& runtime,
+                 ProgressCounter& progress) {
+  return run_once(scenario.model, cell,
+                  {.on_operation = [&progress] { progress.tick(); }, .runtime = &runtime});
+}
+
+// Runs a cell for each line of stdin and answers each with its JSON line. Errors: UsageError for
+// flags that are none.
+void run_worker(const Scenario& scenario, Runtime& runtime, ProgressCounter& progress) {
+  for (std::string line; std::getline(std::cin, line);) {
+    CLI::App app;
+    const CellFlags flags(app, scenario.own_toggles);
+    std::vector<std::string> words;
+    std::istringstream in(line);
+    for (std::string word; std::getline(in, word, '\t');)
+      words.insert(words.begin(), word);  // CLI11 takes them last first
+    try {
+      app.parse(words);
+    } catch (const CLI::ParseError& error) {
+      throw UsageError(fmt::format("--worker: line '{}': {}", line, error.what()));
+    }
+    Cell cell;
+    apply_settings(scenario, cell, flags.given());
+    validate(cell);
+    fmt::print("{}\n",
+               to_json_line(scenario.name, cell, run_here(scenario, cell, runtime, progress)));
+    std::fflush(stdout);
+  }
+}
+
+void write_trace(const std::string& file, const Scenario& scenario, const Cell& cell,
+                 Runtime& runtime) {
   CellTrace trace;
-  for (RankResult& rank : run_cell(scenario.model, cell, {.keep_micro_batch_grads = false, .trace = true, .on_operation = {}}))
+  for (RankResult& rank : run_cell(scenario.model, cell, {.trace = true, .runtime = &runtime}))
     trace.ranks.push_back(std::move(rank.trace));
   write_whole_file(file, trace_to_json(trace));
 }
@@ -58,26 +96,47 @@ void write_trace(const std::string& file, const Scenario& scenario, const Cell& 
 }  // namespace
 
 int scenario_main(const Scenario& scenario, int argc, char** argv) {
-  CLI::App app{fmt::format("{}\n({})\n\nRuns one cell and prints one JSON line. Without flags: the claim. Exit "
-                           "status: 0 PASS, 10 ERROR, 11 WRONG_GRAD, 12 MISSING_GRAD, 13 WRONG_LOSS, 14 HANG, 15 "
-                           "LEAK, 16 CRASH, 17 WRONG_STATE, 2 usage, 77 hardware missing.",
-                           scenario.title, scenario.upstream),
-               scenario.name};
+  CLI::App app{
+      fmt::format(
+          "{}\n({})\n\nRuns one cell and prints one JSON line. Without flags: the claim. Exit "
+          "status: 0 PASS (with --expect: as expected), 1 not as expected, 3 could not set up, 10 "
+          "ERROR, 11 WRONG_GRAD, 12 MISSING_GRAD, 13 WRONG_LOSS, 14 HANG, 15 "
+          "LEAK, 16 CRASH, 17 WRONG_STATE, 2 usage, 77 hardware missing.",
+          scenario.title, scenario.upstream),
+      scenario.name};
   app.set_version_flag("--version", std::string(kVersionText));
   bool clean = false;
   std::string expect;
   app.add_flag("--clean", clean, "run the clean twin of the claim: it passes");
-  app.add_option("--expect", expect, "exit 0 if it comes out as OUTCOME[:KIND], else 1")->type_name("OUTCOME[:KIND]");
+  app.add_option("--expect", expect, "exit 0 if it comes out as OUTCOME[:KIND], else 1")
+      ->type_name("OUTCOME[:KIND]");
   std::string trace_file;
-  app.add_option("--trace", trace_file, "also write what every rank did, operation by operation, as JSON")
+  app.add_option("--trace", trace_file,
+                 "also write what every rank did, operation by operation, as JSON")
       ->type_name("FILE");
+  bool worker = false;
+  app.add_flag(
+      "--worker", worker,
+      "run a cell for each line of stdin (its flags, tabs between), answer each with a line");
+  RuntimeChoice choice;
+  add_runtime_flags(app, choice);
   const CellFlags flags(app, scenario.own_toggles);
   if (const int status = parse_or_report(app, argc, argv); status >= 0) return status;
 
   return guarded(scenario.name, [&] {
     if (!expect.empty()) parse_expectation(expect);
     const Settings given = flags.given();
-    if (clean && !given.empty()) throw UsageError("--clean runs a fixed cell: it takes no sizes or toggles");
+    ProgressCounter progress = ProgressCounter::from_environment();
+    if (worker) {
+      if (clean || !expect.empty() || !trace_file.empty() || !given.empty())
+        throw UsageError(
+            "--worker takes its cells from stdin: no --clean, --expect, --trace, sizes or toggles "
+            "beside it");
+      run_worker(scenario, *open_runtime(choice), progress);
+      return 0;
+    }
+    if (clean && !given.empty())
+      throw UsageError("--clean runs a fixed cell: it takes no sizes or toggles");
     Cell cell;
     if (clean)
       cell = clean_cell(scenario);
@@ -86,9 +145,9 @@ int scenario_main(const Scenario& scenario, int argc, char** argv) {
     else
       apply_settings(scenario, cell, given);
     validate(cell);
-    ProgressCounter progress = ProgressCounter::from_environment();
-    const Outcome outcome = run_once(scenario.model, cell, [&progress] { progress.tick(); });
-    if (!trace_file.empty()) write_trace(trace_file, scenario, cell);
+    const std::unique_ptr<Runtime> runtime = open_runtime(choice);
+    const Outcome outcome = run_here(scenario, cell, *runtime, progress);
+    if (!trace_file.empty()) write_trace(trace_file, scenario, cell, *runtime);
     fmt::print("{}\n", to_json_line(scenario.name, cell, outcome));
     return report(outcome, expect);
   });

@@ -1,9 +1,8 @@
-#include "autograd/functions.hpp"
-
 #include <fmt/format.h>
 
 #include <stdexcept>
 
+#include "autograd/functions.hpp"
 #include "autograd/node.hpp"
 #include "autograd/saved_tensor.hpp"
 
@@ -53,12 +52,14 @@ class MatmulNode final : public Node {
     const auto outer = w.shape().cols;
     if (edges()[0].node) {
       auto dx = context.allocate({rows, inner});
-      context.backend().matmul(dy->data(), false, w.impl()->data(), true, dx->data(), rows, inner, outer);
+      context.backend().matmul(dy->data(), false, w.impl()->data(), true, dx->data(), rows, inner,
+                               outer);
       results[0] = context.wrap(std::move(dx));
     }
     if (edges()[1].node) {
       auto dw = context.allocate({inner, outer});
-      context.backend().matmul(x.impl()->data(), true, dy->data(), false, dw->data(), inner, outer, rows);
+      context.backend().matmul(x.impl()->data(), true, dy->data(), false, dw->data(), inner, outer,
+                               rows);
       results[1] = context.wrap(std::move(dw));
     }
     return results;
@@ -72,8 +73,8 @@ class MatmulNode final : public Node {
   SavedTensor x_, w_;
 };
 
-// a +/- b. Each side gets memory of its own: an in-place write to one side's gradient (an all-reduce)
-// must not reach the other.
+// a +/- b. Each side gets memory of its own: an in-place write to one side's gradient (an
+// all-reduce) must not reach the other.
 class AddNode final : public Node {
  public:
   AddNode(const char* name, float b_sign) : Node(name), b_sign_(b_sign) {}
@@ -120,9 +121,9 @@ class MeanNode final : public Node {
  public:
   explicit MeanNode(Shape shape) : Node("mean"), shape_(shape) {}
   std::vector<Tensor> backward(Context& context, const std::vector<Tensor>& grads) override {
-    const float share = grads[0].impl()->to_host()[0] / static_cast<float>(shape_.num_elements());
     auto da = context.allocate(shape_);
-    context.backend().fill(share, da->data(), da->num_elements());
+    context.backend().spread(grads[0].impl()->data(), static_cast<float>(shape_.num_elements()),
+                             da->data(), da->num_elements());
     return {context.wrap(std::move(da))};
   }
 
@@ -149,7 +150,8 @@ class AssignNode final : public Node {
   }
 };
 
-Tensor add_scaled(Context& context, const char* name, const Tensor& a, const Tensor& b, float b_sign) {
+Tensor add_scaled(Context& context, const char* name, const Tensor& a, const Tensor& b,
+                  float b_sign) {
   require_same_shape(name, a, b);
   auto impl = context.allocate(a.shape());
   context.backend().add(1.0F, a.impl()->data(), b_sign, b.impl()->data(), impl->data(),
@@ -162,9 +164,9 @@ Tensor add_scaled(Context& context, const char* name, const Tensor& a, const Ten
 
 Tensor matmul(Context& context, const Tensor& x, const Tensor& w) {
   if (x.shape().cols != w.shape().rows)
-    throw std::invalid_argument(fmt::format("[matmul] inner sizes differ, got [{}, {}] times [{}, {}]",
-                                            x.shape().rows, x.shape().cols, w.shape().rows,
-                                            w.shape().cols));
+    throw std::invalid_argument(
+        fmt::format("[matmul] inner sizes differ, got [{}, {}] times [{}, {}]", x.shape().rows,
+                    x.shape().cols, w.shape().rows, w.shape().cols));
   auto impl = context.allocate({x.shape().rows, w.shape().cols});
   context.backend().matmul(x.impl()->data(), false, w.impl()->data(), false, impl->data(),
                            x.shape().rows, w.shape().cols, x.shape().cols);
@@ -184,7 +186,8 @@ Tensor scale(Context& context, const Tensor& a, double factor) {
   const auto f = static_cast<float>(factor);
   auto impl = context.allocate(a.shape());
   context.backend().scale(f, a.impl()->data(), impl->data(), impl->num_elements());
-  return record(context, "scale", std::move(impl), {a}, [&] { return std::make_shared<ScaleNode>(f); });
+  return record(context, "scale", std::move(impl), {a},
+                [&] { return std::make_shared<ScaleNode>(f); });
 }
 
 Tensor square(Context& context, const Tensor& a) {
@@ -197,17 +200,17 @@ Tensor square(Context& context, const Tensor& a) {
 
 Tensor mean(Context& context, const Tensor& a) {
   auto impl = context.allocate({1, 1});
-  const auto count = static_cast<float>(a.impl()->num_elements());
-  context.backend().fill(context.backend().sum(a.impl()->data(), a.impl()->num_elements()) / count,
-                         impl->data(), 1);
+  context.backend().sum(a.impl()->data(), static_cast<float>(a.impl()->num_elements()),
+                        impl->data(), a.impl()->num_elements());
   return record(context, "mean", std::move(impl), {a},
                 [&] { return std::make_shared<MeanNode>(a.shape()); });
 }
 
 Tensor view(Context& context, const Tensor& a, Shape shape) {
   if (shape.num_elements() != a.shape().num_elements())
-    throw std::invalid_argument(fmt::format("[view] element counts differ, got [{}, {}] of [{}, {}]",
-                                            shape.rows, shape.cols, a.shape().rows, a.shape().cols));
+    throw std::invalid_argument(
+        fmt::format("[view] element counts differ, got [{}, {}] of [{}, {}]", shape.rows,
+                    shape.cols, a.shape().rows, a.shape().cols));
   return record(context, "view", a.impl()->view(shape), {a},
                 [&] { return std::make_shared<ViewNode>(a.shape()); });
 }
@@ -221,7 +224,8 @@ Tensor reshape(Context& context, const Tensor& a, Shape shape) {
 Tensor assign(Context& context, const Tensor& a) {
   auto impl = context.allocate(a.shape());
   context.backend().copy(a.impl()->data(), impl->data(), impl->num_elements());
-  return record(context, "assign", std::move(impl), {a}, [&] { return std::make_shared<AssignNode>(); });
+  return record(context, "assign", std::move(impl), {a},
+                [&] { return std::make_shared<AssignNode>(); });
 }
 
 }  // namespace culprit

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <span>
 #include <string>
 
 #include "base/subject_error.hpp"
@@ -46,8 +45,9 @@ class Tensor {
   // Errors: SubjectError USE_AFTER_RELEASE when the data has been released.
   const std::shared_ptr<TensorImpl>& impl() const {
     if (!object_->impl)
-      throw SubjectError(kind::kUseAfterRelease,
-                         "Tensor (" + object_->name + ") holds no memory: it was released after it was sent");
+      throw SubjectError(
+          kind::kUseAfterRelease,
+          "Tensor (" + object_->name + ") holds no memory: it was released after it was sent");
     return object_->impl;
   }
   Shape shape() const { return impl()->shape(); }
@@ -62,17 +62,18 @@ class Tensor {
   bool is_leaf() const;
   // The gradient accumulated so far, as a tensor without history; undefined when there is none.
   Tensor grad() const {
-    return object_->grad ? Tensor(object_->grad, object_->name + "@GRAD", /*stop_gradient=*/true) : Tensor();
+    return object_->grad ? Tensor(object_->grad, object_->name + "@GRAD", /*stop_gradient=*/true)
+                         : Tensor();
   }
 
  private:
   std::shared_ptr<Object> object_;
 };
 
-// The elements of `tensor`'s memory, for a collective or transfer that reads or writes it directly: no
-// autograd record, no in-place version change (rule 13). Valid while the data has an owner.
-inline std::span<float> raw_elements(const Tensor& tensor) {
-  return {tensor.impl()->data(), static_cast<std::size_t>(tensor.impl()->num_elements())};
+// The elements of `tensor`'s memory: no autograd record, no in-place version change (rule 13).
+// Valid while the data has an owner.
+inline Elements raw_elements(const Tensor& tensor) {
+  return {tensor.impl()->data(), tensor.impl()->num_elements()};
 }
 
 // Whether writes to one are seen through the other.

@@ -3,29 +3,66 @@
 
 #include <filesystem>
 #include <fstream>
-#include <functional>
-#include <ostream>
 #include <string>
 
 #include "base/error.hpp"
 
 namespace culprit {
 
-// Writes beside `path` under the name PATH.partial, then renames: a reader never sees half a file, and an existing one
-// is replaced only by a whole one. Errors: SetupError naming the path.
-inline void write_whole_file(const std::filesystem::path& path, const std::function<void(std::ostream&)>& write) {
-  const std::filesystem::path partial = path.string() + ".partial";
-  std::ofstream out(partial, std::ios::binary);
-  write(out);
-  out.close();
-  std::error_code error;
-  if (out) std::filesystem::rename(partial, path, error);
-  if (out && !error) return;
-  std::filesystem::remove(partial, error);
-  throw SetupError(path.string() + ": can't be written");
-}
+// Written beside `path` under the name PATH.partial and renamed by commit(): a reader never sees
+// half a file, and an existing one is replaced only by a whole one. Without commit() nothing is
+// left behind. A path that is there and is no regular file (a device, a pipe) is written to
+// directly; a symbolic link stays one.
+class WholeFile {
+ public:
+  // Errors: SetupError naming the path when it can't be written, so that it shows before the work
+  // and not after it.
+  explicit WholeFile(const std::filesystem::path& path) : path_(path), partial_(path) {
+    std::error_code error;
+    const auto status = std::filesystem::status(path, error);
+    if (std::filesystem::is_directory(status))
+      throw SetupError(path.string() + ": is a folder, expected a file");
+    if (std::filesystem::exists(status) &&
+        std::filesystem::is_symlink(std::filesystem::symlink_status(path, error)))
+      path_ = std::filesystem::canonical(path, error);
+    renamed_ = !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
+    partial_ = renamed_ ? std::filesystem::path(path_.string() + ".partial") : path;
+    out_.open(partial_, std::ios::binary);
+    if (!out_) throw cannot_write();
+  }
+  ~WholeFile() {
+    std::error_code error;
+    if (renamed_ && !committed_) std::filesystem::remove(partial_, error);
+  }
+  WholeFile(const WholeFile&) = delete;
+  WholeFile& operator=(const WholeFile&) = delete;
+
+  std::ostream& out() { return out_; }
+  // Errors: SetupError naming the path.
+  void commit() {
+    out_.close();
+    if (!out_) throw cannot_write();
+    std::error_code error;
+    if (renamed_) std::filesystem::rename(partial_, path_, error);
+    if (error) throw cannot_write();
+    committed_ = true;
+  }
+
+ private:
+  SetupError cannot_write() const { return SetupError(path_.string() + ": can't be written"); }
+
+  std::filesystem::path path_;
+  std::filesystem::path partial_;
+  std::ofstream out_;
+  bool renamed_ = true;
+  bool committed_ = false;
+};
+
+// Errors: SetupError naming the path.
 inline void write_whole_file(const std::filesystem::path& path, const std::string& text) {
-  write_whole_file(path, [&](std::ostream& out) { out << text; });
+  WholeFile file(path);
+  file.out() << text;
+  file.commit();
 }
 
 }  // namespace culprit

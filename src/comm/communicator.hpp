@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
+#include <vector>
+
+#include "tensor/backend.hpp"
 
 namespace culprit {
 
@@ -17,20 +19,22 @@ struct CommCounters {
 };
 
 // A started collective. The buffer belongs to it until wait() returns; a destructor without wait()
-// abandons the result, the peers are not affected.
+// abandons the result, and the buffer's contents with it; the peers are not affected.
 class Work {
  public:
   virtual ~Work() = default;
-  // Errors: HangError, PeerLostError.
+  // What the rank's backend does next finds the buffer filled. A second wait does nothing. Errors:
+  // HangError, PeerLostError.
   virtual void wait() = 0;
 };
 
 // One group of ranks as seen by one of them; used by that rank's thread alone. Collectives must be
-// called by every member in the same order with the same count. Elements are float32.
+// called by every member in the same order with the same count. All members' backends are of one
+// kind and type.
 //
 // A rank that fails only leaves. A member that waits for what such a rank will never send gets
-// PeerLostError; collectives already complete stay complete. A wait that cannot end although every rank
-// it depends on lives or has finished gets HangError, naming who waits where.
+// PeerLostError; collectives already complete stay complete. A wait that cannot end although every
+// rank it depends on lives or has finished gets HangError, naming who waits where.
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -38,27 +42,42 @@ class Communicator {
   virtual int size() const = 0;
 
   // In place: every member's buffer becomes the sum over the members, added in rank order, so the
-  // result is the same to the bit on all. Writes the buffer's memory directly. `what` names the call
-  // in messages and traces.
-  virtual std::unique_ptr<Work> start_all_reduce(std::span<float> buffer, const std::string& what) = 0;
-  void all_reduce(std::span<float> buffer, const std::string& what) {
+  // result is the same to the bit on all. Writes the buffer's memory directly. `what` names the
+  // call in messages and traces.
+  virtual std::unique_ptr<Work> start_all_reduce(Elements buffer, const std::string& what) = 0;
+  void all_reduce(Elements buffer, const std::string& what) {
     start_all_reduce(buffer, what)->wait();
   }
-  // `gathered` = the members' `mine` in rank order; its size is size() * mine.size().
-  virtual void all_gather(std::span<const float> mine, std::span<float> gathered,
-                          const std::string& what) = 0;
-  // Buffered: returns at once, whatever the receiver does.
-  virtual void send(std::span<const float> buffer, int to, const std::string& what) = 0;
+  // `gathered` = the members' `mine` in rank order; its size is size() times that of `mine`.
+  // Errors: std::invalid_argument when it is not.
+  virtual void all_gather(Elements mine, Elements gathered, const std::string& what) = 0;
+  // Buffered: returns at once, whatever the receiver does, and the memory may be written or freed.
+  virtual void send(Elements buffer, int to, const std::string& what) = 0;
   // Tells the receiver that there is nothing to receive (the framework sends a none).
   virtual void send_none(int to, const std::string& what) = 0;
   // Fills `buffer` with the next message from `from`; false if that message is a none.
   // Errors: HangError, PeerLostError; std::logic_error when the sizes differ.
-  virtual bool receive(std::span<float> buffer, int from, const std::string& what) = 0;
+  virtual bool receive(Elements buffer, int from, const std::string& what) = 0;
 
   const CommCounters& counters() const { return counters_; }
 
  protected:
   CommCounters counters_;
+};
+
+// All ranks of one job, as a run needs them.
+class World {
+ public:
+  virtual ~World() = default;
+  // The group of `members` (world ranks, in group-rank order) as seen by world rank `me`, whose
+  // memory is `backend`'s. Every member must use the same list; `group_id` tells groups of equal
+  // members apart. The world and the backend must outlive it. Errors: std::invalid_argument when
+  // `me` is no member.
+  virtual std::unique_ptr<Communicator> group(int group_id, std::vector<int> members, int me,
+                                              Backend& backend) = 0;
+  // Called by a rank's thread when it ends. A rank that failed has left: who waits for it is lost.
+  virtual void finished(int world_rank) = 0;
+  virtual void failed(int world_rank) = 0;
 };
 
 }  // namespace culprit

@@ -68,12 +68,18 @@ void LocalWorld::settle() {
                           [&](int peer) { return ranks_[peer]->state == state; });
     };
     if (const auto peer = in_state(State::kFailed); peer != missing.end()) {
-      decide(rank, Verdict::kPeerLost,
-             fmt::format("rank {} waits in {} for rank {}, which has left", me, rank.waits_at, *peer));
+      decide(
+          rank, Verdict::kPeerLost,
+          fmt::format("rank {} waits in {} for rank {}, which has left", me, rank.waits_at, *peer));
       any_can_move = true;
-    } else if (const auto done = in_state(State::kFinished); done != missing.end()) {
+    } else if (const auto done = in_state(State::kFinished);
+               std::all_of(missing.begin(), missing.end(),
+                           [&](int member) { return ranks_[member]->state == State::kFinished; })) {
+      // Not before: another missing peer may still fail, and then this rank has lost it. What a
+      // rank comes to must not depend on which of two peers ends first.
       decide(rank, Verdict::kHang,
-             fmt::format("rank {} waits in {} for rank {}, which has finished", me, rank.waits_at, *done));
+             fmt::format("rank {} waits in {} for rank {}, which has finished", me, rank.waits_at,
+                         *done));
       any_can_move = true;
     }
   }
@@ -82,7 +88,8 @@ void LocalWorld::settle() {
   std::string all;
   for (std::size_t me = 0; me < ranks_.size(); ++me) {
     if (!undecided(*ranks_[me])) continue;
-    all += fmt::format("{}rank {} waits in {} for rank", all.empty() ? "" : "; ", me, ranks_[me]->waits_at);
+    all += fmt::format("{}rank {} waits in {} for rank", all.empty() ? "" : "; ", me,
+                       ranks_[me]->waits_at);
     for (const int peer : ranks_[me]->missing()) all += fmt::format(" {}", peer);
   }
   for (auto& rank : ranks_)
@@ -92,10 +99,21 @@ void LocalWorld::settle() {
 // A collective that this rank has joined.
 class LocalWork final : public Work {
  public:
-  LocalWork(LocalWorld& world, LocalWorld::CollectiveKey key, const std::vector<int>& members, int me,
-            bool gather, std::span<float> buffer, std::string what)
-      : world_(world), key_(key), members_(members), me_(me), gather_(gather), buffer_(buffer),
+  LocalWork(LocalWorld& world, LocalWorld::CollectiveKey key, const std::vector<int>& members,
+            int me, int group_rank, std::string what)
+      : world_(world),
+        key_(key),
+        members_(members),
+        me_(me),
+        member_(static_cast<std::size_t>(group_rank)),
         what_(std::move(what)) {}
+  ~LocalWork() override {
+    if (taken_) return;
+    const std::lock_guard lock(world_.mutex_);
+    auto& collective = world_.collectives_.at(key_);
+    collective.exchange->abandon(member_);
+    leave(collective);
+  }
 
   void wait() override {
     if (waited_) return;
@@ -105,48 +123,48 @@ class LocalWork final : public Work {
     world_.wait(lock, me_, what_, [this, &collective] {
       std::vector<int> missing;
       for (std::size_t i = 0; i < members_.size(); ++i)
-        if (!collective.parts[i]) missing.push_back(members_[i]);
+        if (!collective.num_elements[i]) missing.push_back(members_[i]);
       return missing;
     });
-    finish(collective);
-    if (++collective.left == members_.size()) world_.collectives_.erase(key_);
+    if (!collective.complete) throw mismatch(collective);
+    collective.exchange->take(member_);
+    taken_ = true;
+    leave(collective);
   }
 
  private:
-  void finish(LocalWorld::Collective& collective) {
-    const auto& first = *collective.parts[0];
-    for (std::size_t i = 1; i < members_.size(); ++i)
-      if (collective.parts[i]->size() != first.size())
-        throw SubjectError(kind::kCollectiveMismatch,
-                           fmt::format("{}: rank {} gave {} elements, rank {} gave {}", what_, members_[0],
-                                       first.size(), members_[i], collective.parts[i]->size()));
-    if (gather_) {
-      auto out = buffer_.begin();
-      for (const auto& part : collective.parts) out = std::copy(part->begin(), part->end(), out);
-      return;
-    }
-    if (collective.total.empty()) {
-      collective.total = first;
-      for (std::size_t i = 1; i < members_.size(); ++i)
-        for (std::size_t j = 0; j < first.size(); ++j) collective.total[j] += (*collective.parts[i])[j];
-    }
-    std::copy(collective.total.begin(), collective.total.end(), buffer_.begin());
+  void leave(LocalWorld::Collective& collective) {
+    if (++collective.left == members_.size()) world_.collectives_.erase(key_);
+  }
+  SubjectError mismatch(const LocalWorld::Collective& collective) const {
+    const auto& counts = collective.num_elements;
+    const auto odd = std::find_if(counts.begin(), counts.end(),
+                                  [&](const auto& count) { return *count != *counts[0]; });
+    return {
+        kind::kCollectiveMismatch,
+        fmt::format("{}: rank {} gave {} elements, rank {} gave {}", what_, members_[0], *counts[0],
+                    members_[static_cast<std::size_t>(odd - counts.begin())], **odd)};
   }
 
   LocalWorld& world_;
   LocalWorld::CollectiveKey key_;
   const std::vector<int>& members_;
   int me_;
-  bool gather_;
-  std::span<float> buffer_;
+  std::size_t member_;
   std::string what_;
   bool waited_ = false;
+  bool taken_ = false;
 };
 
 class LocalCommunicator final : public Communicator {
  public:
-  LocalCommunicator(LocalWorld& world, int group_id, std::vector<int> members, int me)
-      : world_(world), group_id_(group_id), members_(std::move(members)), me_(me) {
+  LocalCommunicator(LocalWorld& world, int group_id, std::vector<int> members, int me,
+                    Backend& backend)
+      : world_(world),
+        group_id_(group_id),
+        members_(std::move(members)),
+        me_(me),
+        backend_(backend) {
     const auto place = std::find(members_.begin(), members_.end(), me);
     if (place == members_.end())
       throw std::invalid_argument(fmt::format("[group] rank {} is not a member", me));
@@ -155,69 +173,85 @@ class LocalCommunicator final : public Communicator {
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(members_.size()); }
 
-  std::unique_ptr<Work> start_all_reduce(std::span<float> buffer, const std::string& what) override {
-    return join(/*gather=*/false, buffer, buffer, what);
+  std::unique_ptr<Work> start_all_reduce(Elements buffer, const std::string& what) override {
+    return join(ExchangeKind::kSum, buffer, buffer, what);
   }
-  void all_gather(std::span<const float> mine, std::span<float> gathered,
-                  const std::string& what) override {
-    if (gathered.size() != mine.size() * members_.size())
+  void all_gather(Elements mine, Elements gathered, const std::string& what) override {
+    if (gathered.num_elements != mine.num_elements * size())
       throw std::invalid_argument(fmt::format("[all_gather] got {} elements for {} members of {}",
-                                              gathered.size(), members_.size(), mine.size()));
-    join(/*gather=*/true, mine, gathered, what)->wait();
+                                              gathered.num_elements, members_.size(),
+                                              mine.num_elements));
+    join(ExchangeKind::kGather, mine, gathered, what)->wait();
   }
 
-  void send(std::span<const float> buffer, int to, const std::string&) override {
-    post(to, {.none = false, .data = {buffer.begin(), buffer.end()}});
+  void send(Elements buffer, int to, const std::string&) override {
+    counters_.transfer_bytes += backend_.num_bytes(buffer.num_elements);
+    post(to, {.parcel = backend_.pack(buffer.data, buffer.num_elements),
+              .num_elements = buffer.num_elements});
   }
-  void send_none(int to, const std::string&) override { post(to, {.none = true, .data = {}}); }
+  void send_none(int to, const std::string&) override { post(to, {}); }
 
-  bool receive(std::span<float> buffer, int from, const std::string& what) override {
+  bool receive(Elements buffer, int from, const std::string& what) override {
     const int peer = members_.at(from);
-    std::unique_lock lock(world_.mutex_);
-    auto& channel = world_.channels_[{group_id_, {peer, me_}}];
-    world_.wait(lock, me_, what,
-                [&] { return channel.empty() ? std::vector<int>{peer} : std::vector<int>{}; });
-    const LocalWorld::Message message = std::move(channel.front());
-    channel.pop_front();
-    if (message.none) return false;
-    if (message.data.size() != buffer.size())
+    const LocalWorld::Message message = next_message(peer, what);
+    if (!message.parcel) return false;
+    if (message.num_elements != buffer.num_elements)
       throw std::logic_error(fmt::format("[receive] got {} elements from rank {}, expected {}",
-                                         message.data.size(), peer, buffer.size()));
-    std::copy(message.data.begin(), message.data.end(), buffer.begin());
+                                         message.num_elements, peer, buffer.num_elements));
+    backend_.unpack(*message.parcel, buffer.data, buffer.num_elements);
     return true;
   }
 
  private:
-  std::unique_ptr<Work> join(bool gather, std::span<const float> mine, std::span<float> result,
+  std::unique_ptr<Work> join(ExchangeKind kind, Elements mine, Elements result,
                              const std::string& what) {
     counters_.collectives += 1;
-    counters_.collective_bytes += static_cast<std::int64_t>(mine.size_bytes());
+    counters_.collective_bytes += backend_.num_bytes(mine.num_elements);
     const LocalWorld::CollectiveKey key{group_id_, next_call_++};
     const std::lock_guard lock(world_.mutex_);
     auto& collective = world_.collectives_[key];
-    collective.parts.resize(members_.size());
-    collective.parts[rank_] = std::vector<float>(mine.begin(), mine.end());
-    if (++collective.arrived == members_.size()) world_.settle();
-    return std::make_unique<LocalWork>(world_, key, members_, me_, gather, result, what);
+    if (!collective.exchange) collective.exchange = backend_.make_exchange(members_.size());
+    collective.num_elements.resize(members_.size());
+    collective.exchange->give(static_cast<std::size_t>(rank_), backend_, kind, mine.data,
+                              result.data, mine.num_elements);
+    collective.num_elements[rank_] = mine.num_elements;
+    if (++collective.arrived == members_.size()) {
+      const auto& counts = collective.num_elements;
+      collective.complete = std::all_of(counts.begin(), counts.end(),
+                                        [&](const auto& c) { return *c == *counts[0]; });
+      if (collective.complete) collective.exchange->complete();
+      world_.settle();
+    }
+    return std::make_unique<LocalWork>(world_, key, members_, me_, rank_, what);
   }
   void post(int to, LocalWorld::Message message) {
     counters_.transfers += 1;
-    counters_.transfer_bytes += static_cast<std::int64_t>(message.data.size() * sizeof(float));
     const std::lock_guard lock(world_.mutex_);
     world_.channels_[{group_id_, {me_, members_.at(to)}}].push_back(std::move(message));
     world_.settle();
+  }
+  LocalWorld::Message next_message(int peer, const std::string& what) {
+    std::unique_lock lock(world_.mutex_);
+    auto& channel = world_.channels_[{group_id_, {peer, me_}}];
+    world_.wait(lock, me_, what,
+                [&] { return channel.empty() ? std::vector<int>{peer} : std::vector<int>{}; });
+    LocalWorld::Message message = std::move(channel.front());
+    channel.pop_front();
+    return message;
   }
 
   LocalWorld& world_;
   int group_id_;
   std::vector<int> members_;
   int me_;
+  Backend& backend_;
   int rank_ = 0;
   std::uint64_t next_call_ = 0;
 };
 
-std::unique_ptr<Communicator> LocalWorld::group(int group_id, std::vector<int> members, int me) {
-  return std::make_unique<LocalCommunicator>(*this, group_id, std::move(members), me);
+std::unique_ptr<Communicator> LocalWorld::group(int group_id, std::vector<int> members, int me,
+                                                Backend& backend) {
+  return std::make_unique<LocalCommunicator>(*this, group_id, std::move(members), me, backend);
 }
 
 }  // namespace culprit

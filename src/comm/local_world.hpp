@@ -1,4 +1,5 @@
-// The default communicator: ranks are threads of one process.
+// The default communicator: ranks are threads of one process. Their backends move the memory
+// (Parcel, Exchange).
 #pragma once
 
 #include <condition_variable>
@@ -15,21 +16,18 @@
 
 namespace culprit {
 
-// All ranks of one job. It knows of every rank whether it runs, waits (and for whom), has finished or
-// has failed, so a wait that can never end is seen at once and exactly, without a timer. Thread-safe;
-// must outlive its communicators.
-class LocalWorld {
+// All ranks of one job. It knows of every rank whether it runs, waits (and for whom), has finished
+// or has failed, so a wait that can never end is seen at once and exactly, without a timer.
+// Thread-safe.
+class LocalWorld final : public World {
  public:
   explicit LocalWorld(int size);
-  ~LocalWorld();
+  ~LocalWorld() override;
 
-  // The group of `members` (world ranks, in group-rank order) as seen by world rank `me`. Every member
-  // must use the same list; `group_id` tells groups of equal members apart.
-  std::unique_ptr<Communicator> group(int group_id, std::vector<int> members, int me);
-
-  // Called by a rank's thread when it ends. A rank that failed has left: who waits for it is lost.
-  void finished(int world_rank);
-  void failed(int world_rank);
+  std::unique_ptr<Communicator> group(int group_id, std::vector<int> members, int me,
+                                      Backend& backend) override;
+  void finished(int world_rank) override;
+  void failed(int world_rank) override;
 
  private:
   friend class LocalCommunicator;
@@ -40,22 +38,23 @@ class LocalWorld {
 
   struct Rank {
     State state = State::kRunning;
-    std::string waits_at;                          // what it waits for, in words
-    std::function<std::vector<int>()> missing;     // world ranks whose contribution it still needs
+    std::string waits_at;                       // what it waits for, in words
+    std::function<std::vector<int>()> missing;  // world ranks whose contribution it still needs
     Verdict verdict = Verdict::kNone;
     std::string reason;
     std::condition_variable wake;
   };
   struct Collective {
-    std::vector<std::optional<std::vector<float>>> parts;  // by group rank
-    std::vector<float> total;                              // once all have arrived, for a sum
+    std::unique_ptr<Exchange> exchange;
+    std::vector<std::optional<std::int64_t>> num_elements;  // by group rank; none: has not come
     std::size_t arrived = 0;
     std::size_t left = 0;
+    bool complete = false;  // all have come with equally much
   };
   using CollectiveKey = std::pair<int, std::uint64_t>;  // group id, call number in the group
   struct Message {
-    bool none = false;
-    std::vector<float> data;
+    std::unique_ptr<Parcel> parcel;  // null: a none
+    std::int64_t num_elements = 0;
   };
   using ChannelKey = std::pair<int, std::pair<int, int>>;  // group id, (from, to) world ranks
 

@@ -41,6 +41,10 @@ struct Words<Tail> {
   static inline const std::vector<std::string> list{"gather", "row"};
 };
 template <>
+struct Words<DType> {
+  static inline const std::vector<std::string> list{"float32", "float16", "bfloat16"};
+};
+template <>
 struct Words<LossDivision> {
   static inline const std::vector<std::string> list{"immediate", "delayed"};
 };
@@ -83,7 +87,9 @@ Field choice(std::string name, std::string help) {
   row.form = Form::kChoice;
   row.values = Words<Enum>::list;
   row.help = std::move(help);
-  row.get = [](const Cell& cell) { return Words<Enum>::list[static_cast<std::size_t>(cell.*Member)]; };
+  row.get = [](const Cell& cell) {
+    return Words<Enum>::list[static_cast<std::size_t>(cell.*Member)];
+  };
   return row;
 }
 
@@ -98,58 +104,54 @@ Field on_off(std::string name, std::string help) {
   return row;
 }
 
-Field in_csv(Field row, bool optional = false) {
-  row.csv_column = true;
-  row.csv_optional = optional;
-  return row;
-}
 Field with_set(Field row, std::function<void(Cell&, std::string_view)> set) {
   row.set = std::move(set);
   return row;
 }
 
-// One row a size or toggle; the CSV columns in the order of the recorded file.
+// One row a size or toggle; those of the recorded file stand first, in its order.
 std::vector<Field> make_fields() {
   using V = std::string_view;
   return {
-      in_csv(with_set(number<&Cell::tp>("tp", Group::kSize, "tensor-parallel ranks; must divide hidden"),
-                      [](Cell& c, V v) { c.tp = parse_int("tp", v, 1, kMostRanks); })),
-      in_csv(with_set(number<&Cell::pp>("pp", Group::kSize, "pipeline stages; must divide blocks"),
-                      [](Cell& c, V v) { c.pp = parse_int("pp", v, 1, kMostRanks); })),
-      in_csv(with_set(number<&Cell::acc>("acc", Group::kSize, "micro-batches whose gradients are accumulated"),
-                      [](Cell& c, V v) { c.acc = parse_int("acc", v, 1, 4096); })),
-      in_csv(with_set(choice<&Cell::recompute, RecomputeKind>(
-                          "recompute", "activation recomputation of each block (bare: reentrant)"),
-                      [](Cell& c, V v) { c.recompute = parse_word<RecomputeKind>("recompute", v); })),
-      in_csv(with_set(choice<&Cell::identity, IdentityVariant>(
-                          "identity", "what the identity before a column linear returns"),
-                      [](Cell& c, V v) { c.identity = parse_word<IdentityVariant>("identity", v); })),
-      in_csv(with_set(choice<&Cell::path, ColumnPath>(
-                          "path", "column linear: identity operator + matmul, or one overlapping function"),
-                      [](Cell& c, V v) { c.path = parse_word<ColumnPath>("path", v); })),
-      in_csv(with_set(choice<&Cell::first_op, FirstOp>(
-                          "first_op", "an operator between a block's input and its column linear"),
-                      [](Cell& c, V v) { c.first_op = parse_word<FirstOp>("first_op", v); })),
-      in_csv(with_set(number<&Cell::fan_out>("fan_out", Group::kToggle, "column linears on one input"),
-                      [](Cell& c, V v) { c.fan_out = parse_int("fan_out", v, 1, kMostRanks); })),
-      in_csv(with_set(choice<&Cell::tail, Tail>("tail", "after the column linears: all-gather or row linear"),
-                      [](Cell& c, V v) { c.tail = parse_word<Tail>("tail", v); })),
-      in_csv(with_set(on_off<&Cell::residual>("residual", "add the block's input to its output"),
-                      [](Cell& c, V v) { c.residual = parse_switch("residual", v); })),
-      in_csv(with_set(on_off<&Cell::embed>("embed", "a trainable replicated matmul before the first block"),
-                      [](Cell& c, V v) { c.embed = parse_switch("embed", v); })),
-      in_csv(with_set(on_off<&Cell::release>("release", "stages release the outputs they sent"),
-                      [](Cell& c, V v) { c.release = parse_switch("release", v); })),
-      in_csv(with_set(number<&Cell::blocks>("blocks", Group::kSize,
-                                            "blocks in all, spread over the stages (default max(2, pp))"),
-                      [](Cell& c, V v) { c.blocks = parse_int("blocks", v, 1, 4096); }),
-             /*optional=*/true),
-      in_csv(with_set(number<&Cell::hidden>("hidden", Group::kSize, "features"),
-                      [](Cell& c, V v) { c.hidden = parse_int("hidden", v, 1, kLargest); }),
-             /*optional=*/true),
-      in_csv(with_set(number<&Cell::tokens>("tokens", Group::kSize, "tokens a micro-batch"),
-                      [](Cell& c, V v) { c.tokens = parse_int("tokens", v, 1, kLargest); }),
-             /*optional=*/true),
+      with_set(number<&Cell::tp>("tp", Group::kSize, "tensor-parallel ranks; must divide hidden"),
+               [](Cell& c, V v) { c.tp = parse_int("tp", v, 1, kMostRanks); }),
+      with_set(number<&Cell::pp>("pp", Group::kSize, "pipeline stages; must divide blocks"),
+               [](Cell& c, V v) { c.pp = parse_int("pp", v, 1, kMostRanks); }),
+      with_set(
+          number<&Cell::acc>("acc", Group::kSize, "micro-batches whose gradients are accumulated"),
+          [](Cell& c, V v) { c.acc = parse_int("acc", v, 1, 4096); }),
+      with_set(choice<&Cell::recompute, RecomputeKind>(
+                   "recompute", "activation recomputation of each block (bare: reentrant)"),
+               [](Cell& c, V v) { c.recompute = parse_word<RecomputeKind>("recompute", v); }),
+      with_set(choice<&Cell::identity, IdentityVariant>(
+                   "identity", "what the identity before a column linear returns"),
+               [](Cell& c, V v) { c.identity = parse_word<IdentityVariant>("identity", v); }),
+      with_set(
+          choice<&Cell::path, ColumnPath>(
+              "path", "column linear: identity operator + matmul, or one overlapping function"),
+          [](Cell& c, V v) { c.path = parse_word<ColumnPath>("path", v); }),
+      with_set(choice<&Cell::first_op, FirstOp>(
+                   "first_op", "an operator between a block's input and its column linear"),
+               [](Cell& c, V v) { c.first_op = parse_word<FirstOp>("first_op", v); }),
+      with_set(number<&Cell::fan_out>("fan_out", Group::kToggle, "column linears on one input"),
+               [](Cell& c, V v) { c.fan_out = parse_int("fan_out", v, 1, kMostRanks); }),
+      with_set(
+          choice<&Cell::tail, Tail>("tail", "after the column linears: all-gather or row linear"),
+          [](Cell& c, V v) { c.tail = parse_word<Tail>("tail", v); }),
+      with_set(on_off<&Cell::residual>("residual", "add the block's input to its output"),
+               [](Cell& c, V v) { c.residual = parse_switch("residual", v); }),
+      with_set(
+          on_off<&Cell::embed>("embed", "a trainable replicated matmul before the first block"),
+          [](Cell& c, V v) { c.embed = parse_switch("embed", v); }),
+      with_set(on_off<&Cell::release>("release", "stages release the outputs they sent"),
+               [](Cell& c, V v) { c.release = parse_switch("release", v); }),
+      with_set(number<&Cell::blocks>("blocks", Group::kSize,
+                                     "blocks in all, spread over the stages (default max(2, pp))"),
+               [](Cell& c, V v) { c.blocks = parse_int("blocks", v, 1, 4096); }),
+      with_set(number<&Cell::hidden>("hidden", Group::kSize, "features"),
+               [](Cell& c, V v) { c.hidden = parse_int("hidden", v, 1, kLargest); }),
+      with_set(number<&Cell::tokens>("tokens", Group::kSize, "tokens a micro-batch"),
+               [](Cell& c, V v) { c.tokens = parse_int("tokens", v, 1, kLargest); }),
       with_set(
           [] {
             Field row;
@@ -162,13 +164,17 @@ std::vector<Field> make_fields() {
           [](Cell& c, V v) {
             double value = 0;
             const auto [end, error] = std::from_chars(v.data(), v.data() + v.size(), value);
-            if (error != std::errc{} || end != v.data() + v.size() || !(value > 0) || !std::isfinite(value))
-              refuse("loss_scale", v, "a finite number above 0");
+            // The gradients are float32: a factor must leave room on both sides of 1.
+            if (error != std::errc{} || end != v.data() + v.size() || !(value >= 1e-18) ||
+                !(value <= 1e18))
+              refuse("loss_scale", v, "a number from 1e-18 to 1e18");
             c.loss_scale = value;
           }),
-      with_set(choice<&Cell::loss_division, LossDivision>(
-                   "loss_division", "divide the loss by the micro-batches at once, or the gradients at the end"),
-               [](Cell& c, V v) { c.loss_division = parse_word<LossDivision>("loss_division", v); }),
+      with_set(
+          choice<&Cell::loss_division, LossDivision>(
+              "loss_division",
+              "divide the loss by the micro-batches at once, or the gradients at the end"),
+          [](Cell& c, V v) { c.loss_division = parse_word<LossDivision>("loss_division", v); }),
       with_set(
           [] {
             Field row;
@@ -179,16 +185,23 @@ std::vector<Field> make_fields() {
             return row;
           }(),
           [](Cell& c, V v) { c.framework = rules_of(v).name; }),
+      with_set(
+          choice<&Cell::dtype, DType>("dtype", "type of all tensors; sums accumulate in float32"),
+          [](Cell& c, V v) { c.dtype = parse_word<DType>("dtype", v); }),
   };
 }
 
 }  // namespace
 
-std::string Field::flag() const {
+namespace {
+std::string flag_for(const std::string& name) {
   std::string text = "--" + name;
   std::replace(text.begin(), text.end(), '_', '-');
   return text;
 }
+}  // namespace
+
+std::string Field::flag() const { return flag_for(name); }
 
 const std::vector<Field>& fields() {
   static const std::vector<Field> rows = make_fields();
@@ -226,14 +239,17 @@ std::string own_value(const Cell& cell, const std::string& name) {
 
 std::string why_impossible(const Cell& c) {
   if (c.hidden % c.tp != 0)
-    return fmt::format("tp {} can't split {} features evenly; choose a tp that divides hidden", c.tp, c.hidden);
+    return fmt::format("tp {} can't split {} features evenly; choose a tp that divides hidden",
+                       c.tp, c.hidden);
   if (c.blocks % c.pp != 0)
-    return fmt::format("pp {} can't spread {} blocks evenly; choose blocks as a multiple of pp", c.pp, c.blocks);
+    return fmt::format("pp {} can't spread {} blocks evenly; choose blocks as a multiple of pp",
+                       c.pp, c.blocks);
   if (c.tp == 1 && (c.identity != IdentityVariant::kCopy || c.path != ColumnPath::kIdentity))
     return "at tp 1 a column linear is a plain matmul: identity must be copy and path identity";
   if (c.path == ColumnPath::kOverlap && c.identity != IdentityVariant::kCopy &&
       c.identity != IdentityVariant::kSkip)
-    return fmt::format("the overlap path knows identity copy and skip only, got {}", field("identity").get(c));
+    return fmt::format("the overlap path knows identity copy and skip only, got {}",
+                       field("identity").get(c));
   if (c.pp == 1 && c.release) return "release needs pp above 1: a single stage sends nothing";
   return "";
 }
@@ -257,7 +273,7 @@ std::vector<std::string> to_flags(const Cell& cell) {
     else
       flags.push_back(row.flag() + "=" + value);
   }
-  for (const auto& [name, value] : cell.extra) flags.push_back("--" + name + "=" + value);
+  for (const auto& [name, value] : cell.extra) flags.push_back(flag_for(name) + "=" + value);
   return flags;
 }
 

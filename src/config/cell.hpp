@@ -38,21 +38,23 @@ struct Cell {
   double loss_scale = 1.0;
   LossDivision loss_division = LossDivision::kImmediate;
   std::string framework = "paddle@3.3.1";
+  DType dtype = DType::kFloat32;  // of every tensor: it changes numbers, unlike the device that
+                                  // works them out
   // A scenario's own toggles, by name.
   std::map<std::string, std::string> extra;
 };
 
-// One row of the table of sizes and toggles. Flags, CSV columns, help, reports and tests come from it.
+// One row of the table of sizes and toggles. Flags, CSV columns, help, reports and tests come from
+// it.
 struct Field {
   enum class Group { kSize, kToggle };
   enum class Form { kNumber, kChoice, kSwitch };
-  std::string name;  // as in a CSV header; the flag is the same with '-' for '_'
+  std::string
+      name;  // as in a CSV header (each row may be a column); the flag is the same with '-' for '_'
   Group group = Group::kToggle;
   Form form = Form::kChoice;
   std::vector<std::string> values;  // kChoice: what it takes; the first is off
   std::string help;
-  bool csv_column = false;    // a toggle column of the cells file
-  bool csv_optional = false;  // a size that such a file may leave out
   std::function<std::string(const Cell&)> get;
   // Errors: UsageError with the value, what was expected.
   std::function<void(Cell&, std::string_view value)> set;

@@ -6,9 +6,13 @@
 
 namespace culprit {
 
-Tensor EngineOps::matmul(const Tensor& x, const Tensor& w) { return culprit::matmul(context_, x, w); }
+Tensor EngineOps::matmul(const Tensor& x, const Tensor& w) {
+  return culprit::matmul(context_, x, w);
+}
 Tensor EngineOps::add(const Tensor& a, const Tensor& b) { return culprit::add(context_, a, b); }
-Tensor EngineOps::scale(const Tensor& x, double factor) { return culprit::scale(context_, x, factor); }
+Tensor EngineOps::scale(const Tensor& x, double factor) {
+  return culprit::scale(context_, x, factor);
+}
 
 Tensor EngineOps::identity(const Tensor& x) {
   return group_.size == 1 ? x : identity_region(context_, group_, cell_.identity, x);
@@ -17,6 +21,15 @@ Tensor EngineOps::identity(const Tensor& x) {
 Tensor EngineOps::column_linear(const Tensor& x, const std::string& weight) {
   const ColumnParallelPolicy policy{.path = cell_.path, .identity = cell_.identity};
   return column_parallel_linear(context_, group_, policy, x, parameter(weight));
+}
+
+Tensor EngineOps::overlap_linear(const Tensor& x, const std::string& weight, OverlapWait wait) {
+  if (group_.size == 1) return matmul(x, parameter(weight));
+  return culprit::overlap_linear(context_, group_, skip(), x, parameter(weight), wait);
+}
+
+Tensor EngineOps::frozen_column_linear(const Tensor& x, const std::string& weight) {
+  return frozen_column_parallel_linear(context_, group_, cell_.identity, x, parameter(weight));
 }
 
 Tensor EngineOps::row_linear(const Tensor& x, const std::string& weight) {

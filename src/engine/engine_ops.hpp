@@ -1,6 +1,6 @@
-// What a scenario's model is written against: the engine's operators with the cell's toggles applied.
-// The same template code also runs on ReferenceOps (outcome/reference.hpp). This is the one place where
-// toggles become policies; nothing below it reads a toggle.
+// What a scenario's model is written against: the engine's operators with the cell's toggles
+// applied. The same template code also runs on ReferenceOps (outcome/reference.hpp). This is the
+// one place where toggles become policies; nothing below it reads a toggle.
 #pragma once
 
 #include <functional>
@@ -9,6 +9,7 @@
 
 #include "autograd/context.hpp"
 #include "config/cell.hpp"
+#include "parallel/regions.hpp"
 #include "parallel/tensor_parallel_group.hpp"
 
 namespace culprit {
@@ -33,6 +34,11 @@ class EngineOps {
   Tensor identity(const Tensor& x);
   // x [T, I] times the named weight's columns -> [T, O/tp].
   Tensor column_linear(const Tensor& x, const std::string& weight);
+  // The overlap linear whatever the cell's path is; a plain product at tp 1.
+  Tensor overlap_linear(const Tensor& x, const std::string& weight, OverlapWait wait);
+  // The same with a weight that takes no gradient, by the identity operator on every path (rule
+  // 19).
+  Tensor frozen_column_linear(const Tensor& x, const std::string& weight);
   // x [T, I/tp] times the named weight's rows, summed over the group -> [T, O].
   Tensor row_linear(const Tensor& x, const std::string& weight);
   // x [T, O/tp] -> [T, O]; x itself at tp 1.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/cell.hpp"
+#include "parallel/regions.hpp"
 
 namespace culprit {
 
@@ -20,6 +21,8 @@ enum class ModelOperator {
   kScale,
   kIdentity,
   kColumnLinear,
+  kFrozenColumnLinear,
+  kOverlapLinear,
   kRowLinear,
   kGather,
   kRecompute
@@ -74,6 +77,12 @@ class ProgramOps {
   Value identity(const Value& x) { return call({.op = ModelOperator::kIdentity, .inputs = {x}}); }
   Value column_linear(const Value& x, const std::string& weight) {
     return call({.op = ModelOperator::kColumnLinear, .inputs = {x, parameter(weight)}});
+  }
+  Value frozen_column_linear(const Value& x, const std::string& weight) {
+    return call({.op = ModelOperator::kFrozenColumnLinear, .inputs = {x, parameter(weight)}});
+  }
+  Value overlap_linear(const Value& x, const std::string& weight, OverlapWait) {
+    return call({.op = ModelOperator::kOverlapLinear, .inputs = {x, parameter(weight)}});
   }
   Value row_linear(const Value& x, const std::string& weight) {
     return call({.op = ModelOperator::kRowLinear, .inputs = {x, parameter(weight)}});

@@ -1,17 +1,19 @@
 #include "engine/run_cell.hpp"
 
+#include <fmt/format.h>
+
 #include <exception>
 #include <map>
 #include <memory>
 #include <numeric>
+#include <system_error>
 #include <thread>
 
 #include "autograd/functions.hpp"
 #include "autograd/rules.hpp"
+#include "base/error.hpp"
 #include "base/subject_error.hpp"
-#include "comm/local_world.hpp"
 #include "engine/engine_ops.hpp"
-#include "tensor/cpu_backend.hpp"
 #include "trace/rank_recorder.hpp"
 
 namespace culprit {
@@ -34,19 +36,24 @@ std::vector<int> pipe_group(int tp_rank, const Cell& cell) {
 // One rank's whole run.
 class RankRun {
  public:
-  RankRun(const Model& model, const Cell& cell, const CellRunOptions& options, LocalWorld& world, int stage,
-          int tp_rank)
-      : model_(model), cell_(cell), options_(options), backend_(make_cpu_backend()),
+  RankRun(const Model& model, const Cell& cell, const CellRunOptions& options, World& world,
+          int stage, int tp_rank)
+      : model_(model),
+        cell_(cell),
+        options_(options),
+        backend_(options.runtime->make_backend(world_rank(stage, tp_rank, cell), cell.dtype)),
         context_(*backend_, rules_of(cell.framework)) {
     context_.on_operation = options.on_operation;
     result_.stage = stage;
     result_.tp_rank = tp_rank;
     const int me = world_rank(stage, tp_rank, cell);
     // Group ids: tensor groups by stage, then the pipes by tensor rank.
-    if (cell.tp > 1) tensor_comm_ = world.group(stage, tensor_group(stage, cell), me);
-    if (cell.pp > 1) pipe_comm_ = world.group(cell.pp + tp_rank, pipe_group(tp_rank, cell), me);
+    if (cell.tp > 1) tensor_comm_ = world.group(stage, tensor_group(stage, cell), me, *backend_);
+    if (cell.pp > 1)
+      pipe_comm_ = world.group(cell.pp + tp_rank, pipe_group(tp_rank, cell), me, *backend_);
     if (options.trace) {
-      recorder_ = std::make_unique<RankRecorder>(context_, [this] { return stage_ ? stage_->phase() : Phase{}; });
+      recorder_ = std::make_unique<RankRecorder>(
+          context_, [this] { return stage_ ? stage_->phase() : Phase{}; });
       context_.observer = recorder_.get();
       if (tensor_comm_) tensor_comm_ = recorder_->record(std::move(tensor_comm_), "tensor");
       if (pipe_comm_) pipe_comm_ = recorder_->record(std::move(pipe_comm_), "pipe");
@@ -67,7 +74,8 @@ class RankRun {
                              .boundary = std::vector<Shape>(model_.boundary_width, activation())};
     const StageModel stage_model{
         .data = [this](int m) { return constant(ValueKind::kData, m); },
-        .forward = [&](const std::vector<Tensor>& inputs) { return model_.run(ops, blocks, inputs); },
+        .forward =
+            [&](const std::vector<Tensor>& inputs) { return model_.run(ops, blocks, inputs); },
         .loss =
             [this](const Tensor& y, int m) {
               const Tensor off = subtract(context_, y, constant(ValueKind::kTarget, m));
@@ -97,13 +105,15 @@ class RankRun {
  private:
   Shape activation() const { return {cell_.tokens, cell_.hidden}; }
 
-  Tensor upload(const std::vector<float>& values, Shape shape, const std::string& name, bool stop_gradient) {
+  Tensor upload(const std::vector<float>& values, Shape shape, const std::string& name,
+                bool stop_gradient) {
     auto impl = context_.allocate(shape);
     context_.backend().upload(values, impl->data());
     return Tensor(std::move(impl), name, stop_gradient);
   }
   Tensor constant(ValueKind value_kind, int micro_batch) {
-    const std::string name = (value_kind == ValueKind::kData ? "data" : "target") + std::to_string(micro_batch);
+    const std::string name =
+        (value_kind == ValueKind::kData ? "data" : "target") + std::to_string(micro_batch);
     return upload(make_values(value_kind, micro_batch, 0, activation()), activation(), name,
                   /*stop_gradient=*/true);
   }
@@ -111,9 +121,10 @@ class RankRun {
     for (const ParameterSpec& spec : model_.parameters(cell_)) {
       if (stage_of(spec.block, cell_) != result_.stage) continue;
       const auto whole = make_values(spec.value_kind, spec.block, spec.term, spec.shape);
-      parameters_.push_back(upload(shard_of(whole, spec.shape, spec.split, result_.tp_rank, cell_.tp),
-                                   shard_shape(spec.shape, spec.split, cell_.tp), spec.name,
-                                   /*stop_gradient=*/!spec.trainable));
+      parameters_.push_back(
+          upload(shard_of(whole, spec.shape, spec.split, result_.tp_rank, cell_.tp),
+                 shard_shape(spec.shape, spec.split, cell_.tp), spec.name,
+                 /*stop_gradient=*/!spec.trainable));
       result_.grads.push_back({.spec = spec, .grad = std::nullopt, .after_micro_batch = {}});
     }
   }
@@ -123,20 +134,25 @@ class RankRun {
     return map;
   }
 
-  // What the gradient of a parameter is worth once scaling and delayed division are taken out of it.
+  // What the gradient of a parameter is worth once scaling and delayed division are taken out of
+  // it.
   std::optional<std::vector<float>> grad_of(const Tensor& parameter) {
     const Tensor grad = parameter.grad();
     if (!grad.defined()) return std::nullopt;
+    std::vector<float> values = grad.impl()->to_host();
+    // Here and not in the cell's type, which may have no room for the quotient.
     double factor = 1.0 / cell_.loss_scale;
     if (cell_.loss_division == LossDivision::kDelayed) factor /= cell_.acc;
-    return factor == 1.0 ? grad.impl()->to_host() : scale(context_, grad, factor).impl()->to_host();
+    for (float& value : values) value *= static_cast<float>(factor);
+    return values;
   }
   void keep_grads() {
     for (std::size_t i = 0; i < parameters_.size(); ++i)
       result_.grads[i].after_micro_batch.push_back(grad_of(parameters_[i]));
   }
   void finish(const PipelineStage& stage) {
-    for (std::size_t i = 0; i < parameters_.size(); ++i) result_.grads[i].grad = grad_of(parameters_[i]);
+    for (std::size_t i = 0; i < parameters_.size(); ++i)
+      result_.grads[i].grad = grad_of(parameters_[i]);
     result_.loss = stage.loss();
     result_.released_outputs = stage.released_outputs();
   }
@@ -173,27 +189,41 @@ class RankRun {
 
 }  // namespace
 
-std::vector<RankResult> run_cell(const Model& model, const Cell& cell, const CellRunOptions& options) {
+std::vector<RankResult> run_cell(const Model& model, const Cell& cell,
+                                 const CellRunOptions& options) {
   validate(cell);
   const int world_size = cell.tp * cell.pp;
-  LocalWorld world(world_size);
+  const std::unique_ptr<World> world = options.runtime->make_world(world_size);
   std::vector<RankResult> results(static_cast<std::size_t>(world_size));
   std::vector<std::exception_ptr> broken(results.size());
 
   const auto body = [&](int me) {
     try {
-      results[me] = RankRun(model, cell, options, world, me / cell.tp, me % cell.tp).run();
+      results[me] = RankRun(model, cell, options, *world, me / cell.tp, me % cell.tp).run();
     } catch (...) {
       broken[me] = std::current_exception();
     }
     if (broken[me] || results[me].error)
-      world.failed(me);
+      world->failed(me);
     else
-      world.finished(me);
+      world->finished(me);
   };
   {
     std::vector<std::jthread> threads;
-    for (int me = 1; me < world_size; ++me) threads.emplace_back(body, me);
+    std::string cannot_start;
+    for (int me = 1; me < world_size && cannot_start.empty(); ++me) try {
+        threads.emplace_back(body, me);
+      } catch (const std::system_error& error) {
+        cannot_start =
+            fmt::format("can't start a thread for rank {} of {}: {}", me, world_size, error.what());
+        // Those that run must not wait for ranks that will never be.
+        world->failed(0);
+        for (int absent = me; absent < world_size; ++absent) world->failed(absent);
+      }
+    if (!cannot_start.empty()) {
+      threads.clear();
+      throw SetupError(cannot_start);
+    }
     body(0);
   }
   for (const auto& exception : broken)

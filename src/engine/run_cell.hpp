@@ -4,6 +4,7 @@
 #include <functional>
 #include <vector>
 
+#include "comm/runtime.hpp"
 #include "engine/model.hpp"
 #include "engine/rank_result.hpp"
 
@@ -12,16 +13,20 @@ namespace culprit {
 struct CellRunOptions {
   // Keep the gradient after every micro-batch, to find the first deviating one.
   bool keep_micro_batch_grads = false;
-  // Record what every rank does, into RankResult::trace. The run comes out the same but for its memory counters.
+  // Record what every rank does, into RankResult::trace. The run comes out the same but for its
+  // memory counters.
   bool trace = false;
   // Called by any rank's thread after each operation; must be thread-safe.
-  std::function<void()> on_operation;
+  std::function<void()> on_operation = {};
+  // Where the ranks run; outlives the call.
+  Runtime* runtime = &cpu_threads();
 };
 
 // Runs one training step of `model` in the layout of `cell`, every rank a thread of this process. A
-// failed rank is data (RankResult::error), in the order stage, then tensor rank. Errors: UsageError for
-// an impossible cell; harness errors of a rank's thread (std::exception) are rethrown, lowest rank first,
-// after all ranks have ended.
-std::vector<RankResult> run_cell(const Model& model, const Cell& cell, const CellRunOptions& options = {});
+// failed rank is data (RankResult::error), in the order stage, then tensor rank. Errors: UsageError
+// for an impossible cell; harness errors of a rank's thread (std::exception) are rethrown, lowest
+// rank first, after all ranks have ended.
+std::vector<RankResult> run_cell(const Model& model, const Cell& cell,
+                                 const CellRunOptions& options = {});
 
 }  // namespace culprit

@@ -16,6 +16,7 @@ constexpr FlagRow kRows[] = {
 #define CULPRIT_FLAG(name, dialects, cls, setting, arity, meaning) \
   {name, dialects, FlagClass::cls, Setting::setting, Arity::arity, meaning},
 #include "launch/flags.def"
+#include "launch/flags_recognised.def"
 #undef CULPRIT_FLAG
 };
 
@@ -52,6 +53,8 @@ const FlagRow* find_flag(std::string_view flag) {
 const FlagRow* find_list_word(std::string_view list, std::string_view word) {
   return find(std::string(list) + ":" + std::string(word));
 }
+
+const FlagRow* find_override(std::string_view key) { return find("override:" + std::string(key)); }
 
 const FlagRow* find_config_key(std::string_view path) { return find("json:" + std::string(path)); }
 

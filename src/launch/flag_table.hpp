@@ -22,8 +22,10 @@ enum class Setting {
   kTp,
   kPp,
   kContextParallel,
+  kSepParallel,
   kAcc,
   kMicroBatch,
+  kLocalBatch,
   kGlobalBatch,
   kLossScale,
   kSkipIdentity,
@@ -60,6 +62,8 @@ std::span<const FlagRow> flag_rows();
 const FlagRow* find_flag(std::string_view flag);
 // A word of a list flag, e.g. ("tensor_parallel_config", "enable_mp_skip_c_identity").
 const FlagRow* find_list_word(std::string_view list, std::string_view word);
+// The key of a KEY=VALUE that is given after -o, e.g. "Distributed.mp_degree".
+const FlagRow* find_override(std::string_view key);
 // A key of a DeepSpeed configuration, e.g. "fp16.enabled".
 const FlagRow* find_config_key(std::string_view path);
 

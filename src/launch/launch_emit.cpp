@@ -324,7 +324,9 @@ class Editor {
       }
       if (!follows) refuse(flag, "its value is written elsewhere");
     }
-    for (const SourceRange range : {with_blanks(current.text, *whole), *whole}) {
+    const SourceRange item = with_quotes(current.text, *whole);  // "--flag value" of an array
+    for (const SourceRange range :
+         {with_blanks(current.text, item), with_blanks(current.text, *whole), *whole}) {
       const std::string text = replaced(current.text, {{range, ""}});
       if (auto again = verified(text, expected)) return std::move(*again);
       if (auto again = verified(text, everywhere)) return std::move(*again);

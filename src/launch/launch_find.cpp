@@ -32,9 +32,16 @@ constexpr LauncherName kModules[] = {
     {"deepspeed.launcher.runner", Launcher::kDeepSpeed},
 };
 // Commands that run the command after them.
-constexpr std::array<std::string_view, 17> kWrappers = {
-    "nohup",  "time",    "exec",    "sudo",   "env",         "command",   "numactl", "nsys", "ncu",
-    "stdbuf", "taskset", "timeout", "setsid", "singularity", "apptainer", "docker",  "uv"};
+constexpr std::array<std::string_view, 19> kWrappers = {
+    "nohup",     "time",   "exec",   "sudo",    "env",     "command", "numactl",
+    "nsys",      "ncu",    "stdbuf", "taskset", "timeout", "setsid",  "singularity",
+    "apptainer", "docker", "uv",     "ssh",     "pdsh"};
+// Those that take the command as a string, or from their input.
+constexpr std::array<std::string_view, 2> kRemoteShells = {"ssh", "pdsh"};
+// Those that take a batch script: a file, their input, or --wrap.
+constexpr std::array<std::string_view, 3> kSubmitters = {"sbatch", "qsub", "bsub"};
+// Trainers of Paddle's whose flags all stand in a YAML file.
+constexpr std::array<std::string_view, 2> kYamlPrograms = {"paddleformers-cli", "erniekit"};
 // Launcher flags without a value; all others take one.
 constexpr std::array<std::string_view, 9> kBareLauncherFlags = {
     "standalone",         "use_env",     "no_python",
@@ -68,6 +75,11 @@ bool starts_command(std::string_view word) {
   return launcher_named(word).has_value() || is_python(word) || is_shell(word);
 }
 
+template <std::size_t N>
+bool is_one_of(const std::array<std::string_view, N>& names, std::string_view word) {
+  return std::find(names.begin(), names.end(), base_name(word)) != names.end();
+}
+
 std::string normalised(std::string_view flag) {
   while (flag.starts_with('-')) flag.remove_prefix(1);
   std::string name(flag.substr(0, flag.find('=')));
@@ -98,6 +110,7 @@ LaunchWord LaunchFinder::to_word(const Field& field) const {
     if (word.known)
       word.why_unknown = fmt::format("{} (line {}): {}", gap.source, gap.line, gap.reason);
     word.known = false;
+    word.sites.insert(word.sites.end(), gap.sites.begin(), gap.sites.end());
     if (word.line == 0 && gap.line > 0) word.line = gap.line;
   }
   if (value.assumed && word.known) {
@@ -134,15 +147,59 @@ std::size_t LaunchFinder::find_program(const std::vector<Field>& argv, std::size
   return argv.size();
 }
 
+void LaunchFinder::note_other_script(const Invocation& invocation, const Value& name) {
+  if (invocation.trial) return;
+  evaluator_->note_unknown(
+      invocation.line, "runs another script, which is not followed: " + evaluator_->display(name));
+}
+
+// sbatch <<EOF, sbatch --wrap "command line", sbatch job.sh.
+void LaunchFinder::inspect_submission(const Invocation& invocation) {
+  if (invocation.input) return evaluator_->run_text(*invocation.input, invocation.line);
+  const std::vector<Field>& argv = invocation.argv;
+  for (std::size_t i = 1; i < argv.size(); ++i) {
+    const Value& word = argv[i].value;
+    if (word.text.starts_with("--wrap=")) {
+      return evaluator_->run_text(word.slice(7, word.text.size()), invocation.line);
+    }
+    if (word.text == "--wrap" && i + 1 < argv.size())
+      return evaluator_->run_text(argv[i + 1].value, invocation.line);
+    if (base_name(word.text).find('.') != std::string_view::npos && !word.text.starts_with('-'))
+      return note_other_script(invocation, word);
+  }
+}
+
 void LaunchFinder::inspect(const Invocation& invocation) {
   const std::vector<Field>& argv = invocation.argv;
   std::size_t i = 0;
   const std::string& first = argv[0].value.text;
-  const bool wrapped = argv[0].value.has_gap() || std::find(kWrappers.begin(), kWrappers.end(),
-                                                            base_name(first)) != kWrappers.end();
+  if (is_one_of(kSubmitters, first)) return inspect_submission(invocation);
+  if (is_one_of(kYamlPrograms, first)) {
+    // All that counts stands in a file that is not read: no launch, but the reason why there is
+    // none.
+    if (!invocation.trial) {
+      evaluator_->note_unknown(
+          invocation.line,
+          fmt::format("{} takes its settings from another file, which is not read: {}", first,
+                      evaluator_->display(argv.back().value)));
+    }
+    return;
+  }
+  const bool is_unknown = argv[0].value.has_gap();
   if (!starts_command(first)) {
-    if (!wrapped) return;
+    if (!is_unknown && !is_one_of(kWrappers, first)) return;
     while (i < argv.size() && !starts_command(argv[i].value.text)) ++i;
+    if (i == argv.size() && is_one_of(kRemoteShells, first) && argv.size() > 1) {
+      // ssh HOST "command line", or ssh HOST <<EOF
+      const Value& text = invocation.input ? *invocation.input : argv.back().value;
+      return evaluator_->run_text(text, invocation.line);
+    }
+    if (i == argv.size() && is_unknown) {
+      // $LAUNCHER train.py --flags, with a launcher that is set elsewhere
+      std::size_t program = 1;
+      while (program < argv.size() && !argv[program].value.text.ends_with(".py")) ++program;
+      if (program < argv.size()) i = program - 1;
+    }
     if (i == argv.size()) return;
   }
 
@@ -178,17 +235,15 @@ void LaunchFinder::inspect(const Invocation& invocation) {
       std::size_t text = i + 1;
       while (text < argv.size() && argv[text].value.text.starts_with('-')) ++text;
       const bool inline_text = text > i + 1 && argv[text - 1].value.text.ends_with('c');
-      if (text == argv.size()) return;
-      if (!inline_text) {
-        if (!invocation.trial) {
-          evaluator_->note_unknown(invocation.line, "runs another script, which is not followed: " +
-                                                        evaluator_->display(argv[text].value));
-        }
+      if (text == argv.size() && !invocation.input) return;
+      if (text < argv.size() && !inline_text) {
+        note_other_script(invocation, argv[text].value);
         return;
       }
       const Outer before =
           std::exchange(outer_, Outer{launch.launcher_args, has_launcher, launch.launcher});
-      evaluator_->run_text(argv[text].value, invocation.line);
+      evaluator_->run_text(text < argv.size() ? argv[text].value : *invocation.input,
+                           invocation.line);
       outer_ = before;
       return;
     } else {  // an interpreter, perhaps with a launcher as module

@@ -2,6 +2,7 @@
 // begins.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "launch/launch_script.hpp"
@@ -16,7 +17,7 @@ class LaunchFinder {
   // Looks at one command; a launch is kept. The evaluator must stand where the command is.
   void inspect(const Invocation& invocation);
 
-  std::vector<Launch> take() { return std::move(launches_); }
+  std::vector<Launch> take() { return std::exchange(launches_, {}); }
 
  private:
   struct Outer {  // a launcher whose command line is a string (srun ... bash -c "...")
@@ -24,6 +25,8 @@ class LaunchFinder {
     bool has_launcher = false;
     Launcher launcher = Launcher::kPython;
   };
+  void inspect_submission(const Invocation& invocation);
+  void note_other_script(const Invocation& invocation, const Value& name);
   LaunchWord to_word(const Field& field) const;
   std::size_t find_program(const std::vector<Field>& argv, std::size_t from, bool& module) const;
 

@@ -16,6 +16,8 @@ bool is_flag(const LaunchWord& word) {
   return next == '-' || (next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z');
 }
 
+bool is_yaml(const std::string& name) { return name.ends_with(".yaml") || name.ends_with(".yml"); }
+
 class Collector {
  public:
   Collector(const LaunchScript& script, std::size_t launch, std::vector<MappedFlag>& flags)
@@ -23,11 +25,42 @@ class Collector {
 
   void run() {
     for (std::size_t i = 0; i < args_.size();) {
-      i = is_flag(args_[i]) ? flag(i) : positional(i);
+      i = is_override(i) ? overrides(i) : is_flag(args_[i]) ? flag(i) : positional(i);
     }
   }
 
  private:
+  // -o KEY=VALUE, with a key of several parts.
+  bool is_override(std::size_t i) const {
+    if (args_[i].text != "-o" || i + 1 >= args_.size()) return false;
+    const std::string& next = args_[i + 1].text;
+    const std::size_t equals = next.find('=');
+    return equals != std::string::npos && next.find('.') < equals;
+  }
+
+  std::size_t overrides(std::size_t i) {
+    const std::size_t flag_word = i;
+    for (++i; i < args_.size() && !is_flag(args_[i]); ++i) {
+      const LaunchWord& word = args_[i];
+      const std::size_t equals = word.text.find('=');
+      if (equals == std::string::npos) break;
+      const std::string key = word.text.substr(0, equals);
+      MappedFlag flag = from_row(find_override(key), "keys after -o", "-o " + key, word.line);
+      flag.value = word.text.substr(equals + 1);
+      flag.launch = launch_;
+      flag.flag_word = flag_word;
+      flag.value_word = i;
+      flag.value_bytes = {static_cast<std::uint32_t>(equals + 1),
+                          static_cast<std::uint32_t>(word.text.size())};
+      if (!word.known) {
+        set_unknown(flag, word.why_unknown);
+        if (flag.cls != FlagClass::kRecognised) flag.cls = FlagClass::kUnknown;
+      }
+      flags_.push_back(std::move(flag));
+    }
+    return i;
+  }
+
   std::size_t positional(std::size_t i) {
     const LaunchWord& word = args_[i];
     if (const LaunchFile* file = find_launch_file(script_, word.text)) {
@@ -39,8 +72,10 @@ class Collector {
     MappedFlag flag = from_row(nullptr, "flags", word.text, word.used_line);
     flag.launch = launch_;
     flag.flag_word = i;
-    flag.known = word.known;
-    flag.note = word.known ? "an argument that is no flag" : word.why_unknown;
+    flag.known = word.known && !is_yaml(word.text);
+    flag.note = !word.known   ? word.why_unknown
+                : !flag.known ? "a YAML file, which is not read"
+                              : "an argument that is no flag";
     flags_.push_back(std::move(flag));
     return i + 1;
   }
@@ -68,6 +103,8 @@ class Collector {
         ++next;
       }
       if (arity == Arity::kOne && !flag.value) set_unknown(flag, "has no value");
+      if (row == nullptr && flag.value && is_yaml(*flag.value))
+        set_unknown(flag, "a YAML file, which is not read");
     }
     emit(row, std::move(flag));
     return next;
@@ -80,12 +117,13 @@ class Collector {
     for (const std::uint32_t origin : word.origin) {
       if (origin != kNoOrigin) return false;
     }
-    const SourceRange site =
-        word.through.empty() || word.through[0].end == 0 ? word.written : word.through[0];
     const std::uint32_t end = before.origin.back() + 1;
-    if (site.end == 0 || site.begin < end) return true;
-    return script_.text.substr(end, site.begin - end).find_first_not_of(" \t\r\n\\\"'") !=
-           std::string::npos;
+    const auto follows = [&](SourceRange site) {
+      return site.end != 0 && site.begin >= end &&
+             script_.text.substr(end, site.begin - end).find_first_not_of(" \t\r\n\\\"'") ==
+                 std::string::npos;
+    };
+    return !follows(word.written) && std::none_of(word.sites.begin(), word.sites.end(), follows);
   }
 
   void take_value(MappedFlag& flag, std::size_t i) {
@@ -126,6 +164,8 @@ class Collector {
     }
     if (setting == Setting::kConfigFile && flag.value) {
       if (const LaunchFile* file = find_launch_file(script_, *flag.value)) {
+        // A name with a job's number in it does not matter where the script wrote the file.
+        flags_.back().known = flags_.back().known || file->known;
         collect_config(*file, /*as_flags=*/false, launch_, flag.line, flags_);
       }
     }

@@ -11,8 +11,8 @@ namespace culprit::launch {
 // names the file. Never throws for what it does not know.
 void collect_flags(const LaunchScript& script, std::size_t launch, std::vector<MappedFlag>& flags);
 
-// A flag with what its row says of it. Without a row (null) it is unknown, and its note names `table`, the
-// one that lacks it: "flags", "configuration keys".
+// A flag with what its row says of it. Without a row (null) it is unknown, and its note names
+// `table`, the one that lacks it: "flags", "configuration keys".
 MappedFlag from_row(const FlagRow* row, const std::string& table, std::string name, int line);
 
 // Appends the keys of a JSON configuration (launch_config.cpp, the one place that parses JSON).
@@ -27,8 +27,8 @@ const LaunchFile* find_launch_file(const LaunchScript& script, const std::string
 void collect_list_words(const FlagRow& list, const MappedFlag& flag, const std::string& value,
                         std::uint32_t offset, std::vector<MappedFlag>& flags);
 
-// map_launch without its refusal of contradictions and without derived sizes: half-way through an edit
-// two mentions of a flag may disagree.
+// map_launch without its refusal of contradictions and without derived sizes: half-way through an
+// edit two mentions of a flag may disagree.
 LaunchMapping map_flags_only(const LaunchScript& script);
 
 // "1", "true", "True", "on", "yes" ...; nullopt if it is neither true nor false.

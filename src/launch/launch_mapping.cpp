@@ -69,13 +69,22 @@ class Mapper {
       if (launch.launcher == Launcher::kPaddle) bits |= kPaddleBit;
       if (launch.launcher == Launcher::kDeepSpeed) bits |= kDeepSpeedBit;
     }
+    const auto tells = [](const MappedFlag& flag) {
+      return flag.cls == FlagClass::kSwitch || flag.cls == FlagClass::kSize ||
+             flag.setting == Setting::kConfigFile ||
+             (flag.cls == FlagClass::kUnknown && flag.setting != Setting::kNone);
+    };
     for (const MappedFlag& flag : map_.flags) {
       const bool single = flag.dialects == kPaddleBit || flag.dialects == kMegatronBit ||
                           flag.dialects == kDeepSpeedBit;
-      if (single && (flag.cls == FlagClass::kSwitch || flag.cls == FlagClass::kSize ||
-                     flag.setting == Setting::kConfigFile)) {
-        bits |= flag.dialects;
-      }
+      if (single && tells(flag)) bits |= flag.dialects;
+    }
+    // PaddleFormers took over names of Megatron-LM's: without a sign of Paddle they are the
+    // latter's.
+    const bool is_paddle = (bits & kPaddleBit) != 0;
+    for (const MappedFlag& flag : map_.flags) {
+      if (!is_paddle && flag.dialects == (kPaddleBit | kMegatronBit) && tells(flag))
+        bits |= kMegatronBit;
     }
     map_.dialects = bits;
     std::string name;
@@ -112,9 +121,11 @@ class Mapper {
       case Setting::kTp:
       case Setting::kPp:
       case Setting::kContextParallel:
+      case Setting::kSepParallel:
         return size(flag, /*none_is_one=*/true);
       case Setting::kAcc:
       case Setting::kMicroBatch:
+      case Setting::kLocalBatch:
       case Setting::kGlobalBatch:
         return size(flag, /*none_is_one=*/false);
       case Setting::kLossScale:
@@ -165,6 +176,7 @@ class Mapper {
     if (*value == 0) {
       map_.notes.push_back(
           {flag.line, "the loss scale is dynamic; which one a step uses is not known"});
+      dynamic_scale_ = &flag;
       return std::nullopt;
     }
     return fmt::format("{}", *value);
@@ -231,9 +243,20 @@ class Mapper {
     map_.acc = int_of(Setting::kAcc);
     batch_.micro = int_of(Setting::kMicroBatch);
     batch_.global = int_of(Setting::kGlobalBatch);
-    batch_.context = int_of(Setting::kContextParallel);
-    if (settled_.contains(Setting::kLossScale))
-      map_.loss_scale = parse_number(text_of(Setting::kLossScale));
+    batch_.local = int_of(Setting::kLocalBatch);
+    batch_.sequence_split =
+        int_of(Setting::kContextParallel).value_or(1) * int_of(Setting::kSepParallel).value_or(1);
+    if (settled_.contains(Setting::kLossScale)) {
+      const MappedFlag& flag = *settled_.at(Setting::kLossScale).flag;
+      if (dynamic_scale_ != nullptr && flag.file.empty() && !dynamic_scale_->file.empty()) {
+        map_.notes.push_back(
+            {flag.line,
+             fmt::format("{} {} does not count: {} of {} makes the loss scale dynamic", flag.name,
+                         flag.value.value_or(""), dynamic_scale_->name, place(*dynamic_scale_))});
+      } else {
+        map_.loss_scale = parse_number(text_of(Setting::kLossScale));
+      }
+    }
     map_.skip_c_identity = flag_of(Setting::kSkipIdentity);
     map_.async_all_reduce = flag_of(Setting::kAsyncAllReduce);
     map_.delay_scale_loss = flag_of(Setting::kDelayScaleLoss);
@@ -261,6 +284,7 @@ class Mapper {
   bool strict_;  // refuse contradictions, derive sizes
   LaunchMapping map_;
   BatchSizes batch_;
+  const MappedFlag* dynamic_scale_ = nullptr;
   std::map<Setting, Settled> settled_;
   std::map<std::string, Settled> lists_;
 };

@@ -14,6 +14,7 @@
 
 #include "base/error.hpp"
 #include "launch/flag_table.hpp"
+#include "launch/launch_batch.hpp"
 #include "launch/launch_find.hpp"
 #include "launch/shell_eval.hpp"
 
@@ -178,7 +179,7 @@ void collect_files(LaunchScript& script, const shell::ShellEvaluator& evaluator)
 }
 
 // A bare interpreter counts where nothing else launches and one of its flags is a modelled one.
-void keep_real_launches(std::vector<Launch>& launches) {
+std::vector<Launch> real_launches(std::vector<Launch> launches) {
   const bool has_launcher = std::any_of(launches.begin(), launches.end(), [](const Launch& launch) {
     return launch.launcher != Launcher::kPython;
   });
@@ -191,6 +192,24 @@ void keep_real_launches(std::vector<Launch>& launches) {
                     row->cls != FlagClass::kRecognised;
            });
   });
+  return launches;
+}
+
+// The scripts that are not followed are the first suspects.
+std::string why_nothing_launched(const LaunchScript& script) {
+  constexpr std::size_t kMaxNamed = 3;
+  std::string why =
+      "starts no training program that is recognised; expected torchrun, python -m "
+      "torch.distributed.launch or paddle.distributed.launch, deepspeed, srun, mpirun, or python "
+      "with parallel-training flags";
+  std::size_t num_named = 0;
+  for (const LaunchNote& note : script.unknowns) {
+    const bool elsewhere = note.text.find("another script") != std::string::npos ||
+                           note.text.find("another file") != std::string::npos;
+    if (!elsewhere || num_named++ >= kMaxNamed) continue;
+    why += fmt::format("; line {} {}", note.line, note.text);
+  }
+  return why;
 }
 
 void evaluate(LaunchScript& script, bool unset_is_empty) {
@@ -200,18 +219,30 @@ void evaluate(LaunchScript& script, bool unset_is_empty) {
       script.text, unset_is_empty,
       [&](const shell::Invocation& command) { finder.inspect(command); });
   current = &evaluator;
+  for (const BatchVariable& variable : batch_variables(script.batch))
+    evaluator.preset(variable.name, variable.number);
   try {
     evaluator.run();
+    script.launches = real_launches(finder.take());
+    if (script.launches.empty()) {
+      evaluator.run_uncalled_functions();
+      script.launches = real_launches(finder.take());
+    }
   } catch (const UsageError& error) {
     std::string_view why = error.what();
     if (why.starts_with("[launch.read] ")) why.remove_prefix(14);
     refuse(script.path, std::string(why));
+  } catch (const shell::ValueTooLong& error) {
+    refuse(script.path, fmt::format("line {}: {}", evaluator.current_line(), error.what()));
   }
-  script.launches = finder.take();
-  keep_real_launches(script.launches);
   collect_files(script, evaluator);
   script.unknowns = evaluator.unknowns();
   script.assumptions = evaluator.assumptions();
+  const std::string asked = describe(script.batch);
+  if (!asked.empty()) {
+    script.assumptions.push_back(
+        {0, "the job is taken to be submitted as its #SBATCH lines say: " + asked});
+  }
 }
 
 }  // namespace
@@ -240,17 +271,12 @@ LaunchScript parse_launch_script(std::string_view text, const std::filesystem::p
   LaunchScript script;
   script.path = path;
   script.text = std::string(text);
+  script.batch = read_batch_request(text);
 
   evaluate(script, /*unset_is_empty=*/true);
   // A script that does nothing without its arguments: look at every way they could take.
   if (script.launches.empty()) evaluate(script, /*unset_is_empty=*/false);
-  if (script.launches.empty()) {
-    refuse(path,
-           "starts no training program that is recognised; expected torchrun, python -m "
-           "torch.distributed.launch or paddle.distributed.launch, deepspeed, srun, mpirun, or "
-           "python with "
-           "parallel-training flags");
-  }
+  if (script.launches.empty()) refuse(path, why_nothing_launched(script));
   return script;
 }
 

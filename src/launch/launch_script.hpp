@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,7 +31,8 @@ struct LaunchWord {
   bool known = true;  // false: `text` has such a part, so it is no value
   int line = 0;       // where its text is written (TP=2 in line 14), 1-based
   int used_line = 0;  // where the command or array that hands it over has it
-  std::string why_unknown;  // empty when known
+  std::string why_unknown;         // empty when known
+  std::vector<SourceRange> sites;  // of a part that is not known: each $NAME that hands it on
   std::vector<std::uint32_t>
       origin;  // for each byte of `text` its offset in the script, or kNoOrigin
   std::vector<SourceRange>
@@ -70,11 +72,26 @@ struct LaunchFile {
   std::string why_unknown;  // empty when known
 };
 
+// What the script's #SBATCH lines ask for; `sbatch` on its command line could ask for something
+// else.
+struct BatchNumber {
+  int value = 0;
+  int line = 0;
+  SourceRange written;  // {0,0}: follows from others
+};
+struct BatchRequest {
+  std::optional<BatchNumber> nodes;
+  std::optional<BatchNumber> tasks;
+  std::optional<BatchNumber> tasks_per_node;
+  std::optional<BatchNumber> gpus_per_node;
+};
+
 struct LaunchScript {
   std::filesystem::path path;
   std::string text;  // the whole script, byte for byte
   std::vector<Launch> launches;
   std::vector<LaunchFile> files;
+  BatchRequest batch;
   std::vector<LaunchNote> unknowns;     // can change what the job does
   std::vector<LaunchNote> assumptions;  // e.g. a variable never assigned, taken as empty in a test
 };

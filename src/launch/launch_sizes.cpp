@@ -76,26 +76,102 @@ std::optional<long long> count_list(const std::string& text) {
   return count;
 }
 
-std::optional<long long> world_of(const Launch& launch, std::string& why) {
-  LauncherFlags flags(launch);
-  const auto nodes_given = flags.text({"nnodes", "num_nodes", "nodes", "-N"});
-  std::optional<long long> nodes = nodes_given ? whole(*nodes_given) : std::nullopt;
-  const bool nodes_unknown = !flags.unknown.empty() || (nodes_given && !nodes);
-  std::optional<long long> processes =
-      flags.number({"nproc_per_node", "num_gpus", "ntasks_per_node"});
-  if (!processes) {
-    if (const auto list = flags.text({"devices", "gpus", "npus", "xpus", "selected_gpus"})) {
-      processes = launch.launcher == Launcher::kPaddle ? count_list(*list) : whole(*list);
+// How many of its processes a launch starts; nullopt with `why` where it does not say.
+class WorldSize {
+ public:
+  WorldSize(const Launch& launch, const BatchRequest& batch)
+      : launcher_(launch.launcher), batch_(batch), flags_(launch) {}
+
+  std::optional<long long> get(std::string& why) {
+    std::optional<long long> world;
+    switch (launcher_) {
+      case Launcher::kSlurm:
+        world = slurm();
+        break;
+      case Launcher::kMpi:
+        world = flags_.number({"-np", "np", "-n", "n"});
+        break;
+      case Launcher::kPaddle:
+        world = times_nodes(devices({"devices", "gpus", "npus", "xpus", "selected_gpus"}), "ips");
+        break;
+      case Launcher::kDeepSpeed:
+        world = deepspeed();
+        break;
+      case Launcher::kTorch:
+        world = flags_.number({"num_processes"});  // accelerate: of all machines
+        if (!world) world = times_nodes(flags_.number({"nproc_per_node"}), {});
+        break;
+      case Launcher::kPython:
+        break;
     }
+    if (flags_.unknown.empty() && world) return world;
+    why = !flags_.unknown.empty() ? flags_.unknown
+          : !why_.empty()         ? why_
+                                  : "the launcher does not say how many processes it starts";
+    return std::nullopt;
   }
-  if (processes && !nodes_unknown) return *processes * nodes.value_or(1);
-  if (launch.launcher == Launcher::kSlurm || launch.launcher == Launcher::kMpi) {
-    if (const auto tasks = flags.number({"ntasks", "-n", "-np", "np"})) return tasks;
+
+ private:
+  // What srun's own flags leave open is as the job asked for.
+  std::optional<long long> slurm() {
+    if (const auto tasks = flags_.number({"ntasks", "-n"})) return tasks;
+    std::optional<long long> nodes = flags_.number({"nodes", "-N"});
+    std::optional<long long> per_node = flags_.number({"ntasks_per_node", "tasks_per_node"});
+    if (!nodes && !per_node && batch_.tasks) return batch_.tasks->value;
+    if (!nodes && batch_.nodes) nodes = batch_.nodes->value;
+    if (!per_node && batch_.tasks_per_node) per_node = batch_.tasks_per_node->value;
+    if (!nodes) why_ = "how many nodes the job has is not said";
+    return nodes && per_node ? std::optional(*nodes * *per_node) : std::nullopt;
   }
-  why = flags.unknown.empty() ? "the launcher does not say how many processes it starts"
-                              : flags.unknown;
-  return std::nullopt;
-}
+
+  std::optional<long long> deepspeed() {
+    if (const auto include = flags_.text({"include", "-i"})) {
+      // host:0,1@other:0,1
+      long long count = 0;
+      for (std::size_t begin = 0; begin < include->size();) {
+        const std::size_t end = std::min(include->find('@', begin), include->size());
+        const std::size_t colon = include->find(':', begin);
+        const auto slots =
+            colon < end ? count_list(include->substr(colon + 1, end - colon - 1)) : std::nullopt;
+        if (!slots) return std::nullopt;
+        count += *slots;
+        begin = end + 1;
+      }
+      return count > 0 ? std::optional(count) : std::nullopt;
+    }
+    const bool hosts = flags_.text({"hostfile", "-H"}).has_value();
+    if (hosts && !flags_.text({"num_nodes"})) {
+      why_ = "how many nodes there are stands in a host file";
+      return std::nullopt;
+    }
+    return times_nodes(flags_.number({"num_gpus"}), {});
+  }
+
+  std::optional<long long> devices(std::initializer_list<std::string_view> names) {
+    if (const auto processes = flags_.number({"nproc_per_node"})) return processes;
+    const auto list = flags_.text(names);
+    return list ? count_list(*list) : std::nullopt;
+  }
+
+  // One node where neither their number nor their list (`list_name`) is given.
+  std::optional<long long> times_nodes(std::optional<long long> processes,
+                                       std::string_view list_name) {
+    std::optional<long long> nodes = 1;
+    if (const auto given = flags_.text({"nnodes", "num_nodes"})) {
+      nodes = whole(*given);
+      if (!nodes) why_ = "how many nodes there are is decided at run time: " + *given;
+    } else if (!list_name.empty()) {
+      if (const auto list = flags_.text({list_name}))
+        nodes = std::count(list->begin(), list->end(), ',') + 1;
+    }
+    return processes && nodes ? std::optional(*processes * *nodes) : std::nullopt;
+  }
+
+  Launcher launcher_;
+  const BatchRequest& batch_;
+  LauncherFlags flags_;
+  std::string why_;
+};
 
 }  // namespace
 
@@ -112,11 +188,13 @@ void derive_sizes(const LaunchScript& script, LaunchMapping& mapping, const Batc
   // variable that is not known.
   const bool takes_defaults =
       std::any_of(mapping.flags.begin(), mapping.flags.end(),
-                  [](const MappedFlag& flag) { return flag.known && flag.dialects != 0; }) &&
+                  [](const MappedFlag& flag) { return flag.dialects != 0; }) &&
       std::none_of(mapping.flags.begin(), mapping.flags.end(), [](const MappedFlag& flag) {
         const bool positional = flag.flag_word != kNoWord && !flag.name.starts_with('-');
         const bool other_config = flag.name == "-c" || flag.name == "-o" || flag.name == "--config";
-        const bool lost_file = flag.flag_word == kNoWord && flag.file.empty();
+        // A file that could not be read, of JSON or of YAML.
+        const bool lost_file = (flag.flag_word == kNoWord && flag.file.empty()) ||
+                               (!flag.known && flag.note.find("YAML") != std::string::npos);
         return (positional && !flag.known) || other_config || lost_file;
       });
   if (takes_defaults && !mapping.tp && !given_but_unknown(Setting::kTp)) {
@@ -131,7 +209,7 @@ void derive_sizes(const LaunchScript& script, LaunchMapping& mapping, const Batc
   std::string why;
   int line = 0;
   for (const Launch& launch : script.launches) {
-    const auto world = world_of(launch, why);
+    const auto world = WorldSize(launch, script.batch).get(why);
     if (!world) continue;
     if (mapping.world_size && *mapping.world_size != *world) {
       note(launch.line,
@@ -145,9 +223,9 @@ void derive_sizes(const LaunchScript& script, LaunchMapping& mapping, const Batc
   }
 
   if (mapping.world_size && mapping.tp && mapping.pp &&
-      !given_but_unknown(Setting::kContextParallel)) {
+      !given_but_unknown(Setting::kContextParallel) && !given_but_unknown(Setting::kSepParallel)) {
     const long long model =
-        static_cast<long long>(*mapping.tp) * *mapping.pp * batch.context.value_or(1);
+        static_cast<long long>(*mapping.tp) * *mapping.pp * batch.sequence_split;
     if (*mapping.world_size % model == 0) {
       mapping.data_parallel = static_cast<int>(*mapping.world_size / model);
     } else {
@@ -170,7 +248,16 @@ void derive_sizes(const LaunchScript& script, LaunchMapping& mapping, const Batc
     return;
   }
   if (given_but_unknown(Setting::kAcc)) return;
-  if (can_derive && *batch.global % step == 0) {
+  if (batch.local && batch.micro) {
+    if (*batch.local % *batch.micro != 0) {
+      note(0, fmt::format("micro-batches can't be derived: {} samples a rank are no multiple of {}",
+                          *batch.local, *batch.micro));
+    } else {
+      mapping.acc = *batch.local / *batch.micro;
+      note(0, fmt::format("{} micro-batches: {} samples a rank / micro-batch {}", *mapping.acc,
+                          *batch.local, *batch.micro));
+    }
+  } else if (can_derive && *batch.global % step == 0) {
     mapping.acc = static_cast<int>(*batch.global / step);
     note(line,
          fmt::format("{} micro-batches: global batch {} / (micro-batch {} x data parallel {})",
@@ -183,6 +270,10 @@ void derive_sizes(const LaunchScript& script, LaunchMapping& mapping, const Batc
     const std::string missing = !batch.micro ? "the micro-batch size is not known" : why;
     mapping.unknowns.push_back(
         {line, "micro-batches can't be derived from the global batch: " + missing});
+  } else if (takes_defaults && !batch.local && !given_but_unknown(Setting::kGlobalBatch) &&
+             !given_but_unknown(Setting::kLocalBatch)) {
+    mapping.acc = 1;
+    note(0, "micro-batches a step not given: 1");
   }
 }
 

@@ -9,8 +9,9 @@ namespace culprit::launch {
 
 struct BatchSizes {
   std::optional<int> micro;
+  std::optional<int> local;  // samples a data-parallel rank a step
   std::optional<int> global;
-  std::optional<int> context;  // context parallel degree
+  int sequence_split = 1;  // ranks that share a sequence: context x separate parallel degree
 };
 
 // Fills in tp, pp (1 where a recognised framework was not told otherwise), world_size,

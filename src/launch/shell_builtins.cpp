@@ -105,6 +105,7 @@ ShellEvaluator::Outcome ShellEvaluator::exec_simple(const Command& command) {
   // NAME=value before a command only reaches that command.
   const auto function = functions_.find(name);
   if (function != functions_.end()) {
+    function->second.called = true;
     const Function callee = function->second;
     return call(callee, argv);
   }
@@ -120,6 +121,10 @@ ShellEvaluator::Outcome ShellEvaluator::exec_simple(const Command& command) {
   }
   Invocation invocation;
   invocation.argv = std::move(argv);
+  for (const Redirect& redirect : command.redirects) {
+    if (redirect.here) invocation.input = expand_text(redirect.here->body);
+    if (redirect.op == "<<<") invocation.input = expand_text(redirect.target);
+  }
   invocation.line = line(command.offset);
   invocation.conditional = num_conditions_ > 0;
   invocation.looped = num_loops_ > 0;
@@ -128,17 +133,28 @@ ShellEvaluator::Outcome ShellEvaluator::exec_simple(const Command& command) {
   return outcome;
 }
 
+// Where the script hands on its own arguments ("$@"), neither they nor their number are known.
+void ShellEvaluator::set_positional(std::vector<Field> arguments) {
+  const auto open = std::find_if(arguments.begin(), arguments.end(), [&](const Field& field) {
+    const Gap* gap = gaps_.first(field.value);
+    return gap != nullptr && gap->all_arguments;
+  });
+  state_.more_positional = open != arguments.end();
+  arguments.erase(open, arguments.end());
+  state_.positional = std::move(arguments);
+}
+
 ShellEvaluator::Outcome ShellEvaluator::call(const Function& function,
                                              const std::vector<Field>& argv) {
-  std::vector<Field> positional(argv.begin() + 1, argv.end());
-  std::swap(state_.positional, positional);
-  const bool had = std::exchange(state_.has_positional, true);
+  std::vector<Field> positional = state_.positional;
+  const bool more = state_.more_positional;
+  set_positional({argv.begin() + 1, argv.end()});
   const Source* source = std::exchange(source_, function.source);
   const std::shared_ptr<Command> body = function.body;
   Outcome outcome = exec(*body);
   source_ = source;
-  state_.has_positional = had;
-  std::swap(state_.positional, positional);
+  state_.more_positional = more;
+  state_.positional = std::move(positional);
   if (outcome.flow == Flow::kReturn) outcome.flow = Flow::kNext;
   outcome.evaluated = false;
   outcome.truth = Truth::kTrue;
@@ -176,8 +192,7 @@ bool ShellEvaluator::builtin(const Command& command, const std::vector<Field>& a
     if (!state_.positional.empty()) state_.positional.erase(state_.positional.begin());
   } else if (name == "set") {
     if (argv.size() > 1 && argv[1].value.text == "--") {
-      state_.positional.assign(argv.begin() + 2, argv.end());
-      state_.has_positional = true;
+      set_positional({argv.begin() + 2, argv.end()});
     }
   } else if (name == "let") {
     for (std::size_t i = 1; i < argv.size(); ++i) {

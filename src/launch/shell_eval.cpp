@@ -50,12 +50,46 @@ int ShellEvaluator::line_at(std::uint32_t script_offset) const {
          1;
 }
 
+void ShellEvaluator::preset(const std::string& name, const BatchNumber& number) {
+  const std::string text = fmt::format("{}", number.value);
+  Value value = literal(text);
+  if (number.written.end - number.written.begin == text.size()) {
+    for (std::size_t i = 0; i < text.size(); ++i)
+      value.from[i] = number.written.begin + static_cast<std::uint32_t>(i);
+  }
+  set_scalar(name, std::move(value));
+}
+
 void ShellEvaluator::run() {
   sources_.push_back(std::make_unique<Source>());
   source_ = sources_.back().get();
   ShellParser parser(script_, [this](std::uint32_t offset) { return line_at(offset); });
   const auto program = parser.parse();
   exec(*program);
+}
+
+void ShellEvaluator::run_uncalled_functions() {
+  if (!state_.open_world) return;
+  std::vector<std::string> names;
+  for (const auto& [name, function] : functions_) names.push_back(name);
+  const auto offset = [&](const std::string& name) { return functions_.at(name).body->offset; };
+  std::sort(names.begin(), names.end(),
+            [&](const auto& a, const auto& b) { return offset(a) < offset(b); });
+  for (const std::string& name : names) {
+    const Function function = functions_.at(name);  // one that another of them calls is not read
+    if (function.called) continue;                  // a second time
+    const int launches = num_launches_;
+    const Source* before = std::exchange(source_, function.source);
+    ++num_conditions_;
+    exec(*function.body);
+    --num_conditions_;
+    const int at_line = line(function.body->offset);
+    source_ = before;
+    if (num_launches_ != launches)
+      note_unknown(at_line, fmt::format("{}() is called by nothing in this script; read as if a "
+                                        "script that is not followed called it without arguments",
+                                        name));
+  }
 }
 
 void ShellEvaluator::run_text(const Value& text, int at_line) {

@@ -28,7 +28,8 @@ struct Field {
 };
 
 struct Invocation {
-  std::vector<Field> argv;  // not empty
+  std::vector<Field> argv;     // not empty
+  std::optional<Value> input;  // a here-document or here-string it reads
   int line = 0;
   bool conditional = false;
   bool looped = false;
@@ -44,8 +45,14 @@ class ShellEvaluator {
   ShellEvaluator(std::string_view script, bool unset_is_empty,
                  std::function<void(const Invocation&)> on_command);
 
+  // Sets a variable that comes from outside of the script's commands, before run().
+  void preset(const std::string& name, const BatchNumber& number);
+
   // Parses and evaluates the script. Throws UsageError: syntax, or a limit reached.
   void run();
+  // Reads the functions that nothing called, as a script that is not followed may call them
+  // (`source common.sh; run_all`). Only to be used where run() found no launch.
+  void run_uncalled_functions();
   // Evaluates a command line held in a value (bash -c, eval) where the script stands now.
   void run_text(const Value& text, int line);
 
@@ -65,6 +72,8 @@ class ShellEvaluator {
   const GapTable& gaps() const { return gaps_; }
   std::string display(const Value& value) const;  // gaps as written in the script
   int line_at(std::uint32_t script_offset) const;
+  // Line of the command that is being evaluated.
+  int current_line() const { return current_line_; }
   // Line of the last `cd` whose target is not the script's own folder; 0 if none.
   int folder_changed_line() const { return state_.folder_changed_line; }
 
@@ -83,11 +92,12 @@ class ShellEvaluator {
   struct Function {
     std::shared_ptr<Command> body;
     const Source* source = nullptr;
+    bool called = false;
   };
   struct State {
     std::map<std::string, Variable> variables;
     std::vector<Field> positional;
-    bool has_positional = false;  // false: the script's own arguments, never given
+    bool more_positional = true;  // arguments of the script that are not known may follow
     bool open_world = false;  // after `source`, `eval` of unknowns: a variable may be set elsewhere
     int folder_changed_line = 0;
     std::map<std::string, File> files;
@@ -118,7 +128,7 @@ class ShellEvaluator {
   Field* element(const std::string& name, const std::string& subscript);
   SourceRange script_range(SourceRange range) const;
   int line(std::uint32_t offset) const;
-  void mark_through(Value& value, SourceRange range) const;
+  void mark_through(Value& value, SourceRange range);
 
   // shell_exec.cpp
   Outcome exec(const Command& command);
@@ -145,6 +155,7 @@ class ShellEvaluator {
   void set_unknown(const std::string& name, int at_line, const std::string& source,
                    const std::string& why);
   bool builtin(const Command& command, const std::vector<Field>& argv, Outcome& outcome);
+  void set_positional(std::vector<Field> arguments);
   Outcome call(const Function& function, const std::vector<Field>& argv);
   void write_files(const Command& command, const std::vector<Field>& argv);
   TestResult bracket(const std::vector<Field>& argv);
@@ -170,6 +181,7 @@ class ShellEvaluator {
   int num_loops_ = 0;       // loops read once that we are inside of
   int num_silent_ = 0;      // trial runs of a loop body: report nothing
   int depth_ = 0;
+  int current_line_ = 1;
 };
 
 }  // namespace culprit::launch::shell

@@ -42,6 +42,7 @@ ShellEvaluator::Outcome ShellEvaluator::exec(const Command& command) {
         "[launch.read] line {}: commands nest too deep (functions that call themselves?)",
         line(command.offset)));
   }
+  current_line_ = line(command.offset);
   Outcome outcome = exec_kind(command);
   --depth_;
   if (command.kind != Command::Kind::kSimple && !command.redirects.empty())
@@ -88,7 +89,7 @@ ShellEvaluator::Outcome ShellEvaluator::exec_kind(const Command& command) {
       return outcome;
     }
     case Command::Kind::kFunction:
-      functions_[command.name] = {command.children[0], source_};
+      functions_[command.name] = {command.children[0], source_, /*called=*/false};
       return {};
   }
   return {};
@@ -341,6 +342,8 @@ ShellEvaluator::Outcome ShellEvaluator::exec_abstract_body(const Command& comman
   exec(body);
   state_ = merge(std::move(state_), before, at_line, why);
   --num_silent_;
+  // A loop within such a run: once is enough, else nested loops would double the work each.
+  if (num_silent_ > 0) return {};
   num_launches_ = launches;
   const State changed = state_;
   ++num_loops_;

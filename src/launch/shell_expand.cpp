@@ -24,6 +24,37 @@ bool is_all(const Part& part) {
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n'; }
 
+// The words of a text: [begin, end) of each.
+std::vector<std::pair<std::size_t, std::size_t>> words_of(const std::string& text) {
+  std::vector<std::pair<std::size_t, std::size_t>> words;
+  for (std::size_t i = 0; i < text.size();) {
+    if (is_blank(text[i])) {
+      ++i;
+      continue;
+    }
+    std::size_t end = i;
+    while (end < text.size() && !is_blank(text[end])) ++end;
+    words.emplace_back(i, end);
+    i = end;
+  }
+  return words;
+}
+
+// ${A[@]} without quotes: an item that holds several words becomes several, an empty one none.
+std::vector<Field> split_items(const std::vector<Field>& items) {
+  std::vector<Field> words;
+  for (const Field& item : items) {
+    const auto parts = words_of(item.value.text);
+    if (parts.size() == 1 && parts[0] == std::pair(std::size_t{0}, item.value.text.size())) {
+      words.push_back(item);
+      continue;
+    }
+    for (const auto& [begin, end] : parts)
+      words.push_back({item.value.slice(begin, end), {}, item.used_line});
+  }
+  return words;
+}
+
 }  // namespace
 
 SourceRange ShellEvaluator::script_range(SourceRange range) const {
@@ -38,15 +69,21 @@ SourceRange ShellEvaluator::script_range(SourceRange range) const {
 int ShellEvaluator::line(std::uint32_t offset) const {
   if (source_->origin.empty()) return line_at(offset);
   std::size_t i = std::min<std::size_t>(offset, source_->origin.size());
+  if (i < source_->origin.size() && is_gap(source_->origin[i])) {
+    const Gap& gap = gaps_.at(source_->origin[i]);
+    if (!gap.sites.empty()) return line_at(gap.sites.back().begin);
+    if (gap.line > 0) return gap.line;
+  }
   while (i < source_->origin.size() && source_->origin[i] >= kGapBit) ++i;
   if (i < source_->origin.size()) return line_at(source_->origin[i]);
   return source_->line;
 }
 
-void ShellEvaluator::mark_through(Value& value, SourceRange range) const {
+void ShellEvaluator::mark_through(Value& value, SourceRange range) {
   if (range.end == 0) return;
-  for (SourceRange& through : value.through) {
-    if (through.end == 0) through = range;
+  for (std::size_t i = 0; i < value.text.size(); ++i) {
+    if (value.through[i].end == 0) value.through[i] = range;
+    if (is_gap(value.from[i])) gaps_.add_site(value.from[i], range);
   }
 }
 
@@ -76,6 +113,7 @@ Value ShellEvaluator::unset_value(const std::string& name, const Part& part) {
   const bool argument = name == "@" || name == "*" || (name[0] >= '1' && name[0] <= '9');
   if (argument) {
     gap.kind = Gap::Kind::kUnset;
+    gap.all_arguments = name == "@" || name == "*";
     gap.reason = "an argument of the script, which is not known";
   } else if (std::find(kSetByShell.begin(), kSetByShell.end(), name) != kSetByShell.end()) {
     gap.reason = fmt::format("{} is set outside of the script", name);
@@ -93,9 +131,11 @@ Value ShellEvaluator::unset_value(const std::string& name, const Part& part) {
 std::vector<Field> ShellEvaluator::all_items(const Part& part) {
   std::vector<Field> items;
   if (part.name == "@" || part.name == "*") {
-    if (state_.has_positional) return state_.positional;
-    items.push_back(
-        {unset_value(part.name, part), script_range(part.range), line(part.range.begin)});
+    items = state_.positional;
+    if (state_.more_positional) {
+      items.push_back(
+          {unset_value(part.name, part), script_range(part.range), line(part.range.begin)});
+    }
     return items;
   }
   if (const Variable* variable = find(part.name)) return variable->items;
@@ -111,10 +151,9 @@ Value ShellEvaluator::param_value(const Part& part) {
     return gaps_.make(
         {Gap::Kind::kUnknown, line(part.range.begin), "${!" + name + "}", "an indirect name"});
   }
-  if (name == "#" && part.op.empty() && (state_.has_positional || unset_is_empty_)) {
-    Value count =
-        literal(state_.has_positional ? fmt::format("{}", state_.positional.size()) : "0");
-    count.assumed = !state_.has_positional;
+  if (name == "#" && part.op.empty() && (!state_.more_positional || unset_is_empty_)) {
+    Value count = literal(fmt::format("{}", state_.positional.size()));
+    count.assumed = state_.more_positional;
     return count;
   }
   if (part.op == "len" && (part.subscript == "@" || part.subscript == "*")) {
@@ -123,10 +162,10 @@ Value ShellEvaluator::param_value(const Part& part) {
   }
   if (!name.empty() && name[0] >= '1' && name[0] <= '9') {
     const std::size_t index = name.size() > 4 ? 9999 : static_cast<std::size_t>(std::stoi(name));
-    is_set = state_.has_positional && index <= state_.positional.size();
+    is_set = index <= state_.positional.size();
     if (is_set)
       value = state_.positional[index - 1].value;
-    else if (state_.has_positional)
+    else if (!state_.more_positional)
       is_set = true;  // fewer arguments were given: empty
   } else if (Field* field = element(name, part.subscript)) {
     is_set = true;
@@ -136,7 +175,7 @@ Value ShellEvaluator::param_value(const Part& part) {
       if (!value.text.empty()) value.append(literal(" "));
       value.append(item.value);
     }
-    is_set = state_.has_positional;
+    is_set = !state_.more_positional || !state_.positional.empty();
   }
   if (!is_set) value = unset_value(name, part);
   spend(value.text.size(), part.range.begin);
@@ -249,7 +288,7 @@ void ShellEvaluator::expand_part(const Part& part, bool split, std::vector<Field
     return fields.back().value;
   };
   if (split && is_all(part)) {
-    const std::vector<Field> items = all_items(part);
+    const std::vector<Field> items = part.quoted ? all_items(part) : split_items(all_items(part));
     for (std::size_t i = 0; i < items.size(); ++i) {
       spend(items[i].value.text.size() + 1, part.range.begin);
       if (i > 0 || !open) {

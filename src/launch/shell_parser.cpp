@@ -142,6 +142,12 @@ std::shared_ptr<Command> ShellParser::parse_and_or() {
 
 std::shared_ptr<Command> ShellParser::parse_pipeline() {
   skip_blanks();
+  while (reserved_ahead() == "time") {  // only measures what follows
+    advance(4);
+    skip_blanks();
+    if (reserved_ahead() == "-p") advance(2);
+    skip_blanks();
+  }
   if (reserved_ahead() == "!") {
     const Nested nested(*this);
     auto negated = make(Command::Kind::kNot);

@@ -70,6 +70,7 @@ class ShellParser {
   void read_param(ShellWord& word, bool quoted);
   void read_single_quoted(ShellWord& word);
   void read_ansi_quoted(ShellWord& word);
+  char read_ansi_escape();
   void read_double_quoted(ShellWord& word);
   void read_backtick(ShellWord& word, bool quoted);
   std::uint32_t placeholder_end() const;  // past "<path to file>" ahead, or 0

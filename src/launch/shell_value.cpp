@@ -10,7 +10,7 @@ namespace culprit::launch::shell {
 
 void Value::append(const Value& other) {
   if (text.size() + other.text.size() > kMaxValueBytes) {
-    throw UsageError("[launch.read] a variable's value grows past 262144 bytes");
+    throw ValueTooLong();
   }
   text += other.text;
   from.insert(from.end(), other.from.begin(), other.from.end());
@@ -51,6 +51,13 @@ Value GapTable::make(Gap gap) {
   Value value;
   value.push('\0', kGapBit | static_cast<std::uint32_t>(gaps_.size() - 1));
   return value;
+}
+
+void GapTable::add_site(std::uint32_t origin, SourceRange site) {
+  constexpr std::size_t kMaxSites = 32;
+  auto& sites = gaps_[origin & ~kGapBit].sites;
+  if (sites.size() < kMaxSites && std::find(sites.begin(), sites.end(), site) == sites.end())
+    sites.push_back(site);
 }
 
 const Gap* GapTable::first_unknown(const Value& value) const {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,12 @@ inline constexpr std::uint32_t kGapBit = 0x80000000u;
 inline constexpr std::size_t kMaxValueBytes = std::size_t{1} << 18;
 
 inline bool is_gap(std::uint32_t origin) { return origin >= kGapBit && origin != kNoOrigin; }
+
+// A value would grow past kMaxValueBytes; who knows the line says it.
+class ValueTooLong : public std::length_error {
+ public:
+  ValueTooLong() : std::length_error("a value of more than 262144 bytes") {}
+};
 
 struct Value {
   std::string text;                  // a gap is one NUL byte (the script itself can hold none)
@@ -45,6 +52,8 @@ struct Gap {
   int line = 0;
   std::string source;  // as written: "$HOSTS", "$(nproc)"
   std::string reason;
+  bool all_arguments = false;           // "$@" of the script: any number of words
+  std::vector<SourceRange> sites = {};  // each place of the script that hands it on: "$A" in B=$A
 };
 
 class GapTable {
@@ -52,6 +61,8 @@ class GapTable {
   // A one-byte value that stands for the gap.
   Value make(Gap gap);
   const Gap& at(std::uint32_t origin) const { return gaps_[origin & ~kGapBit]; }
+  // Remembers a place that hands the gap on.
+  void add_site(std::uint32_t origin, SourceRange site);
   // First gap of kind kUnknown, else null.
   const Gap* first_unknown(const Value& value) const;
   const Gap* first(const Value& value) const;

@@ -1,5 +1,6 @@
 // Words of a bash script: quoting, expansions, here-document bodies.
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "base/error.hpp"
@@ -102,6 +103,26 @@ void ShellParser::read_single_quoted(ShellWord& word) {
   pos_ = static_cast<std::uint32_t>(close + 1);
 }
 
+// The byte that the escape after a backslash stands for; the position is left on its last
+// character.
+char ShellParser::read_ansi_escape() {
+  constexpr std::pair<char, char> kSingle[] = {{'n', '\n'},   {'t', '\t'}, {'r', '\r'},
+                                               {'a', '\a'},   {'b', '\b'}, {'e', '\x1b'},
+                                               {'E', '\x1b'}, {'f', '\f'}, {'v', '\v'}};
+  for (const auto& [name, byte] : kSingle) {
+    if (peek() == name) return byte;
+  }
+  const bool hex = peek() == 'x';
+  if (!hex && (peek() < '0' || peek() > '7')) return peek();
+  const std::string_view digits = text_.substr(hex ? pos_ + 1 : pos_, hex ? 2 : 3);
+  unsigned value = 0;
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), value, hex ? 16 : 8);
+  if (error != std::errc()) return peek();
+  pos_ += static_cast<std::uint32_t>(end - digits.data()) - (hex ? 0 : 1);
+  return static_cast<char>(value & 0xFFU);
+}
+
 void ShellParser::read_ansi_quoted(ShellWord& word) {
   const std::uint32_t open = pos_;
   Part part;
@@ -111,9 +132,8 @@ void ShellParser::read_ansi_quoted(ShellWord& word) {
     char byte = peek();
     if (byte == '\\' && pos_ + 1 < text_.size()) {
       ++pos_;
-      byte = peek();
-      if (byte == 'n') byte = '\n';
-      if (byte == 't') byte = '\t';
+      byte = read_ansi_escape();
+      if (byte == '\0') continue;  // the script can hold none; bash ends the string there
     }
     part.text.push_back(byte);
     part.at.push_back(pos_);
@@ -242,6 +262,14 @@ void ShellParser::read_param(ShellWord& word, bool quoted) {
   part.kind = Part::Kind::kParam;
   part.quoted = quoted;
   advance(2);
+  if (!at_end() && peek() == '}') {  // "${}": bash refuses it only where it expands it
+    ++pos_;
+    part.kind = Part::Kind::kCommand;
+    part.range = {open, pos_};
+    part.text = "${}";
+    word.parts.push_back(std::move(part));
+    return;
+  }
   if (peek() == '#' && peek(1) != '}') {
     part.op = "len";
     ++pos_;

@@ -14,7 +14,8 @@ namespace {
 std::string label_for(const std::string& name, const std::string& value) {
   if (name == "identity" && value == "skip") return "skip_c_identity";
   if (name == "identity") return "identity " + value;
-  if (name == "recompute") return value == "nonreentrant" ? "recompute (non-reentrant)" : "recompute (reentrant)";
+  if (name == "recompute")
+    return value == "nonreentrant" ? "recompute (non-reentrant)" : "recompute (reentrant)";
   if (name == "pp") return "pp-merge";
   if (name == "first_op") return "operator before";
   if (name == "residual") return "residual";
@@ -30,9 +31,34 @@ Axis axis_for(const std::string& name, const Scenario& scenario, const Cell& pin
   Axis axis;
   axis.field = &field_of(scenario, name);
   axis.off = name == "pp" ? "1" : axis.field->get(defaults);
+  for (const std::string& value : on_values(scenario, name, pinned))
+    axis.on.push_back({label_for(name, value), name, value});
+  return axis;
+}
+
+// A switch of the matrix takes its off- and on-values whatever was asked for; another value can't
+// be in it.
+void refuse_foreign_value(const Axis& axis, const Scenario& scenario, const Cell& pinned) {
+  const std::string asked = axis.field->get(pinned);
+  std::vector<std::string> spanned{axis.off};
+  for (const AxisValue& on : axis.on) spanned.push_back(on.value);
+  if (std::find(spanned.begin(), spanned.end(), asked) != spanned.end()) return;
+  throw UsageError(fmt::format(
+      "{}={}: the matrix of {} always has {} as {}; run the one cell with the program {} {}={}",
+      axis.field->flag(), asked, scenario.name, axis.field->name, fmt::join(spanned, " and "),
+      scenario.name, axis.field->flag(), asked));
+}
+
+}  // namespace
+
+std::vector<std::string> on_values(const Scenario& scenario, const std::string& name,
+                                   const Cell& pinned) {
+  static const Cell defaults;
+  const std::string off = name == "pp" ? "1" : field_of(scenario, name).get(defaults);
   std::vector<std::string> values;
   const auto want = [&](const std::string& value) {
-    if (value != axis.off && std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+    if (value != off && std::find(values.begin(), values.end(), value) == values.end())
+      values.push_back(value);
   };
   if (name == "pp") {
     want(field("pp").get(pinned));
@@ -48,22 +74,8 @@ Axis axis_for(const std::string& name, const Scenario& scenario, const Cell& pin
     if (name == "first_op") want("scale");
     if (name == "residual") want("1");
   }
-  for (const std::string& value : values) axis.on.push_back({label_for(name, value), name, value});
-  return axis;
+  return values;
 }
-
-// A switch of the matrix takes its off- and on-values whatever was asked for; another value can't be in it.
-void refuse_foreign_value(const Axis& axis, const Scenario& scenario, const Cell& pinned) {
-  const std::string asked = axis.field->get(pinned);
-  std::vector<std::string> spanned{axis.off};
-  for (const AxisValue& on : axis.on) spanned.push_back(on.value);
-  if (std::find(spanned.begin(), spanned.end(), asked) != spanned.end()) return;
-  throw UsageError(fmt::format("{}={}: the matrix of {} always has {} as {}; run the one cell with the program {} {}={}",
-                               axis.field->flag(), asked, scenario.name, axis.field->name, fmt::join(spanned, " and "),
-                               scenario.name, axis.field->flag(), asked));
-}
-
-}  // namespace
 
 Cell cell_of(const Matrix& matrix, const Choice& choice) {
   Cell cell = matrix.base;
@@ -71,18 +83,45 @@ Cell cell_of(const Matrix& matrix, const Choice& choice) {
     const Axis& axis = matrix.axes[a];
     axis.field->set(cell, choice[a] == 0 ? axis.off : axis.on[choice[a] - 1].value);
   }
+  // A pinned release goes off with the pipeline: a single stage sends nothing that it could
+  // release. Where release is a switch of its own, that combination does not exist instead.
+  const bool release_is_switch =
+      std::any_of(matrix.axes.begin(), matrix.axes.end(),
+                  [](const Axis& axis) { return axis.field->name == "release"; });
+  if (cell.pp == 1 && !release_is_switch) cell.release = false;
   return cell;
 }
 
 std::size_t num_on(const Choice& choice) {
-  return static_cast<std::size_t>(std::count_if(choice.begin(), choice.end(), [](auto c) { return c != 0; }));
+  return static_cast<std::size_t>(
+      std::count_if(choice.begin(), choice.end(), [](auto c) { return c != 0; }));
 }
 
 std::string label_of(const Matrix& matrix, const Choice& choice) {
   std::string text;
   for (std::size_t a = 0; a < choice.size(); ++a)
-    if (choice[a] != 0) text += (text.empty() ? "" : " + ") + matrix.axes[a].on[choice[a] - 1].label;
+    if (choice[a] != 0)
+      text += (text.empty() ? "" : " + ") + matrix.axes[a].on[choice[a] - 1].label;
   return text.empty() ? "base" : text;
+}
+
+std::map<Choice, std::size_t> places_of(const Matrix& matrix) {
+  std::map<Choice, std::size_t> places;
+  for (std::size_t i = 0; i < matrix.choices.size(); ++i) places[matrix.choices[i]] = i;
+  return places;
+}
+
+std::vector<std::size_t> one_smaller(const std::map<Choice, std::size_t>& places,
+                                     const Choice& choice) {
+  std::vector<std::size_t> smaller;
+  for (std::size_t a = 0; a < choice.size(); ++a) {
+    if (choice[a] == 0) continue;
+    Choice without = choice;
+    without[a] = 0;
+    if (const auto place = places.find(without); place != places.end())
+      smaller.push_back(place->second);
+  }
+  return smaller;
 }
 
 Settings settings_of(const Matrix& matrix, const Choice& choice) {
@@ -99,8 +138,14 @@ Matrix make_matrix(const Scenario& scenario, const Cell& pinned, bool with_recom
   Matrix matrix;
   matrix.base = pinned;
   for (const std::string& name : scenario.toggles) {
-    if (name == "pp" && pinned.pp == 1) continue;
-    if (name == "recompute" && !with_recompute) continue;
+    if (name == "pp" && pinned.pp == 1) {
+      matrix.left_out.push_back("pp-merge: one stage was asked for (--pp)");
+      continue;
+    }
+    if (name == "recompute" && !with_recompute) {
+      matrix.left_out.push_back("recompute: not asked for (--recompute)");
+      continue;
+    }
     Axis axis = axis_for(name, scenario, pinned);
     if (axis.on.empty()) continue;
     refuse_foreign_value(axis, scenario, pinned);
@@ -120,6 +165,16 @@ Matrix make_matrix(const Scenario& scenario, const Cell& pinned, bool with_recom
       choice[a] = 0;
     }
   }
+  for (std::size_t a = 0; a < matrix.axes.size(); ++a)
+    for (std::size_t i = 0; i < matrix.axes[a].on.size(); ++i) {
+      if (std::any_of(matrix.choices.begin(), matrix.choices.end(),
+                      [&](const Choice& c) { return c[a] == i + 1; }))
+        continue;
+      Choice alone(matrix.axes.size(), 0);
+      alone[a] = i + 1;
+      matrix.left_out.push_back(matrix.axes[a].on[i].label + ": " +
+                                why_impossible(cell_of(matrix, alone)));
+    }
   std::stable_sort(matrix.choices.begin(), matrix.choices.end(),
                    [](const Choice& a, const Choice& b) { return num_on(a) < num_on(b); });
   return matrix;

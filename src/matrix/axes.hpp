@@ -1,6 +1,7 @@
 // Stage: matrix. The switches of a run and the cells they span.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -27,8 +28,14 @@ using Choice = std::vector<std::size_t>;
 struct Matrix {
   Cell base;  // sizes and pinned toggles; every axis off
   std::vector<Axis> axes;
+  // Switches of the scenario that no cell has on, and why: "skip_c_identity: at tp 1 ...".
+  std::vector<std::string> left_out;
   std::vector<Choice> choices;  // all possible cells: the base, each switch alone, pairs, ..., all
 };
+
+// What a switch of the scenario is when it is on: every value that its claim or its declared combinations have, an
+// operator before and a residual, both kinds of recompute, the pinned number of stages.
+std::vector<std::string> on_values(const Scenario& scenario, const std::string& name, const Cell& pinned);
 
 // The scenario's switches (Scenario::toggles) on top of `pinned`. A pipeline switch (pp) is in the matrix
 // when pinned.pp is above 1, off meaning one stage with the same blocks and micro-batches; a recompute
@@ -40,6 +47,10 @@ Cell cell_of(const Matrix& matrix, const Choice& choice);
 std::size_t num_on(const Choice& choice);
 // "skip_c_identity + residual"; "base" when all are off.
 std::string label_of(const Matrix& matrix, const Choice& choice);
+// Where each choice stands in matrix.choices.
+std::map<Choice, std::size_t> places_of(const Matrix& matrix);
+// The places of the choices with one switch less. A switch that can't be off beside the others has none.
+std::vector<std::size_t> one_smaller(const std::map<Choice, std::size_t>& places, const Choice& choice);
 // The on-values as settings.
 Settings settings_of(const Matrix& matrix, const Choice& choice);
 

@@ -1,5 +1,3 @@
-#include "matrix/cells_file.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,6 +12,7 @@
 
 #include "base/error.hpp"
 #include "engine/run_cell.hpp"
+#include "matrix/cells_file.hpp"
 #include "outcome/judge.hpp"
 
 namespace culprit {
@@ -66,17 +65,18 @@ std::vector<const Field*> read_header(const std::vector<std::string>& names) {
         names.begin() + static_cast<std::ptrdiff_t>(i))
       throw UsageError(fmt::format("line 1: column '{}' stands twice", name));
     const auto row = std::find_if(fields().begin(), fields().end(),
-                                  [&](const Field& f) { return f.csv_column && f.name == name; });
+                                  [&](const Field& f) { return f.name == name; });
     if (row != fields().end()) {
       columns.push_back(&*row);
-    } else if (std::find(kResultColumns.begin(), kResultColumns.end(), name) != kResultColumns.end()) {
+    } else if (std::find(kResultColumns.begin(), kResultColumns.end(), name) !=
+               kResultColumns.end()) {
       columns.push_back(nullptr);
     } else {
       std::vector<std::string> known;
-      for (const Field& f : fields())
-        if (f.csv_column) known.push_back(f.name);
-      throw UsageError(fmt::format("line 1: unknown column '{}', known are {} and the result columns {}", name,
-                                   fmt::join(known, ", "), fmt::join(kResultColumns, ", ")));
+      for (const Field& f : fields()) known.push_back(f.name);
+      throw UsageError(
+          fmt::format("line 1: unknown column '{}', known are {} and the result columns {}", name,
+                      fmt::join(known, ", "), fmt::join(kResultColumns, ", ")));
     }
   }
   return columns;
@@ -84,24 +84,36 @@ std::vector<const Field*> read_header(const std::vector<std::string>& names) {
 
 }  // namespace
 
-CellsFile read_cells(std::istream& in) {
+CellsFile read_cells(std::istream& in, const std::optional<std::string>& framework) {
+  Cell defaults;
+  if (framework) field("framework").set(defaults, *framework);
   CellsFile file;
   std::string line;
   int number = 0;
   if (!next_line(in, line, number) || line.empty())
     throw UsageError("line 1: no header; expected toggle columns such as tp,pp,acc,recompute");
+  if (line.starts_with("\xEF\xBB\xBF"))
+    line.erase(0, 3);  // the mark that spreadsheets put before UTF-8
   const auto columns = read_header(split_line(line, number));
   for (const Field* column : columns)
     if (column) file.columns.push_back(column->name);
-  if (file.columns.empty()) throw UsageError("line 1: no toggle column; expected such as tp,pp,acc,recompute");
-  const bool has_blocks = std::find(file.columns.begin(), file.columns.end(), "blocks") != file.columns.end();
+  if (file.columns.empty())
+    throw UsageError("line 1: no toggle column; expected such as tp,pp,acc,recompute");
+  const auto named = std::find(file.columns.begin(), file.columns.end(), "framework");
+  if (framework && named != file.columns.end())
+    throw UsageError(
+        fmt::format("line 1: the column framework and --framework {} are both given; leave one out",
+                    *framework));
+  const bool has_blocks =
+      std::find(file.columns.begin(), file.columns.end(), "blocks") != file.columns.end();
 
   while (next_line(in, line, number)) {
     if (line.empty()) continue;
     const auto values = split_line(line, number);
     if (values.size() != columns.size())
-      throw UsageError(fmt::format("line {}: got {} values, expected {}", number, values.size(), columns.size()));
-    Cell cell;
+      throw UsageError(fmt::format("line {}: got {} values, expected {}", number, values.size(),
+                                   columns.size()));
+    Cell cell = defaults;
     std::vector<std::string> toggles;
     try {
       for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -121,12 +133,14 @@ CellsFile read_cells(std::istream& in) {
 }
 
 void write_cells(std::ostream& out, const CellsFile& file, const std::vector<Outcome>& outcomes) {
-  out << fmt::format("{},outcome,kind,where,loss,worst,checksum,freed\n", fmt::join(file.columns, ","));
+  out << fmt::format("{},outcome,kind,where,loss,worst,checksum,freed\n",
+                     fmt::join(file.columns, ","));
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     const Outcome& outcome = outcomes[i];
     std::string line;
     for (const auto& value : file.rows[i]) line += quoted(value) + ',';
-    line += fmt::format("{},{},{},", row_of(outcome.outcome).name, quoted(outcome.kind), quoted(outcome.where));
+    line += fmt::format("{},{},{},", row_of(outcome.outcome).name, quoted(outcome.kind),
+                        quoted(outcome.where));
     if (outcome.loss) line += fmt::format("{:.7g}", *outcome.loss);
     line += ',';
     if (outcome.worst) line += fmt::format("{:.3g}", *outcome.worst);
@@ -137,6 +151,7 @@ void write_cells(std::ostream& out, const CellsFile& file, const std::vector<Out
 }
 
 std::vector<Outcome> run_cells(const Model& model, const std::vector<Cell>& cells, std::size_t jobs,
+                               Runtime& runtime,
                                const std::function<void(std::size_t done)>& on_done) {
   ReferenceCache references(model);
   std::vector<Outcome> outcomes(cells.size());
@@ -146,7 +161,9 @@ std::vector<Outcome> run_cells(const Model& model, const std::vector<Cell>& cell
   const auto work = [&] {
     try {
       for (std::size_t i = next++; i < cells.size(); i = next++) {
-        outcomes[i] = judge(cells[i], run_cell(model, cells[i]), *references.get(cells[i]));
+        outcomes[i] =
+            judge(cells[i], run_cell(model, cells[i], {.on_operation = {}, .runtime = &runtime}),
+                  *references.get(cells[i]));
         const std::size_t count = ++done;
         if (on_done) on_done(count);
       }

@@ -20,8 +20,9 @@ FixedCell apply_fix(const Fix& fix, const Cell& cell) {
   FixedCell fixed{.cell = cell, .applies = false};
   if (fix.settings.empty()) {
     if (cell.recompute == RecomputeKind::kNone) return fixed;
-    fixed.cell.recompute = cell.recompute == RecomputeKind::kReentrant ? RecomputeKind::kNonReentrant
-                                                                       : RecomputeKind::kReentrant;
+    fixed.cell.recompute = cell.recompute == RecomputeKind::kReentrant
+                               ? RecomputeKind::kNonReentrant
+                               : RecomputeKind::kReentrant;
   }
   for (const auto& [name, value] : fix.settings) field(name).set(fixed.cell, value);
   fixed.applies = to_flags(fixed.cell) != to_flags(cell) && why_impossible(fixed.cell).empty();
@@ -40,6 +41,8 @@ std::string_view effect_name(FixEffect effect) {
       return "turns silent";
     case FixEffect::kStillWrong:
       return "still wrong";
+    case FixEffect::kBreaks:
+      return "breaks a passing cell";
     case FixEffect::kNotApplicable:
       return "not applicable";
   }
@@ -47,10 +50,14 @@ std::string_view effect_name(FixEffect effect) {
 }
 
 FixEffect classify_fix(const Outcome& before, const Outcome& after) {
-  if (after.outcome == OutcomeClass::kPass) return FixEffect::kClears;
+  const bool passes = after.outcome == OutcomeClass::kPass;
+  if (before.outcome == OutcomeClass::kPass)
+    return passes ? FixEffect::kNotApplicable : FixEffect::kBreaks;
+  if (passes) return FixEffect::kClears;
   const bool was_silent = row_of(before.outcome).silent;
   const bool is_silent = row_of(after.outcome).silent;
-  if (before.outcome == after.outcome && before.kind == after.kind && checksum_text(before) == checksum_text(after))
+  if (before.outcome == after.outcome && before.kind == after.kind &&
+      checksum_text(before) == checksum_text(after))
     return FixEffect::kNoEffect;
   if (is_silent) return was_silent ? FixEffect::kStillWrong : FixEffect::kTurnsSilent;
   return FixEffect::kFailsDifferently;

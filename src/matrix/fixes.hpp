@@ -28,10 +28,12 @@ struct FixedCell {
 };
 FixedCell apply_fix(const Fix& fix, const Cell& cell);
 
-enum class FixEffect { kClears, kNoEffect, kFailsDifferently, kTurnsSilent, kStillWrong, kNotApplicable };
+// kNotApplicable also where the cell passes without the fix and with it.
+enum class FixEffect { kClears, kNoEffect, kFailsDifferently, kTurnsSilent, kStillWrong, kBreaks, kNotApplicable };
 std::string_view effect_name(FixEffect effect);
 
-// What a fix did to one failing cell. Silent means wrong or missing numbers without an error.
+// What a fix did to one cell, failing or (at another fan-out) passing before. Silent means wrong or missing numbers
+// without an error.
 FixEffect classify_fix(const Outcome& before, const Outcome& after);
 
 // One fix at one failing cell.

@@ -35,21 +35,16 @@ std::string in_words(OutcomeClass outcome, const std::string& kind, const std::s
 
 }  // namespace
 
-std::vector<std::size_t> minimal_failures(const Matrix& matrix, const std::vector<Outcome>& outcomes) {
-  std::map<Choice, std::size_t> index;
-  for (std::size_t i = 0; i < matrix.choices.size(); ++i) index[matrix.choices[i]] = i;
+std::vector<std::size_t> minimal_failures(const Matrix& matrix,
+                                          const std::vector<Outcome>& outcomes) {
+  const std::map<Choice, std::size_t> places = places_of(matrix);
   std::vector<std::size_t> minimal;
   for (std::size_t i = 0; i < matrix.choices.size(); ++i) {
     if (passes(outcomes[i])) continue;
-    bool is_minimal = true;
-    for (std::size_t a = 0; a < matrix.axes.size(); ++a) {
-      if (matrix.choices[i][a] == 0) continue;
-      Choice smaller = matrix.choices[i];
-      smaller[a] = 0;
-      const auto place = index.find(smaller);
-      is_minimal &= place == index.end() || passes(outcomes[place->second]);
-    }
-    if (is_minimal) minimal.push_back(i);
+    const auto smaller = one_smaller(places, matrix.choices[i]);
+    if (std::all_of(smaller.begin(), smaller.end(),
+                    [&](std::size_t s) { return passes(outcomes[s]); }))
+      minimal.push_back(i);
   }
   std::stable_sort(minimal.begin(), minimal.end(), [&](std::size_t a, std::size_t b) {
     const auto silent = [&](std::size_t i) { return row_of(outcomes[i].outcome).silent; };
@@ -59,7 +54,8 @@ std::vector<std::size_t> minimal_failures(const Matrix& matrix, const std::vecto
   return minimal;
 }
 
-std::optional<std::size_t> nearest_passing(const Matrix& matrix, const std::vector<Outcome>& outcomes,
+std::optional<std::size_t> nearest_passing(const Matrix& matrix,
+                                           const std::vector<Outcome>& outcomes,
                                            std::size_t failing) {
   std::optional<std::size_t> nearest;
   bool same_layout = false;
@@ -85,7 +81,8 @@ std::vector<std::string> differences_from_declared(const Scenario& scenario, con
   std::vector<std::string> differences;
   std::vector<Choice> declared_choices;
   const auto is_minimal = [&](const Choice& choice) {
-    return std::find_if(minimal.begin(), minimal.end(), [&](std::size_t i) { return matrix.choices[i] == choice; });
+    return std::find_if(minimal.begin(), minimal.end(),
+                        [&](std::size_t i) { return matrix.choices[i] == choice; });
   };
   for (const DeclaredFailure& declared : scenario.minimal) {
     const Choice choice = choice_of(matrix, declared.switches);
@@ -94,19 +91,23 @@ std::vector<std::string> differences_from_declared(const Scenario& scenario, con
     const std::string label = label_of(matrix, choice);
     const auto found = is_minimal(choice);
     if (found == minimal.end()) {
-      differences.push_back(fmt::format("{} was declared a minimal failing combination and is not one", label));
+      differences.push_back(
+          fmt::format("{} was declared a minimal failing combination and is not one", label));
       continue;
     }
     const Outcome& outcome = outcomes[*found];
     const std::string phase = outcome.first ? outcome.first->phase : "";
-    if (outcome.outcome != declared.outcome || outcome.kind != declared.kind || phase != declared.phase)
+    if (outcome.outcome != declared.outcome || outcome.kind != declared.kind ||
+        phase != declared.phase)
       differences.push_back(fmt::format("{}: declared {}, got {}", label,
                                         in_words(declared.outcome, declared.kind, declared.phase),
                                         in_words(outcome.outcome, outcome.kind, phase)));
   }
   for (const std::size_t i : minimal)
-    if (std::find(declared_choices.begin(), declared_choices.end(), matrix.choices[i]) == declared_choices.end())
-      differences.push_back(fmt::format("{} fails and was not declared", label_of(matrix, matrix.choices[i])));
+    if (std::find(declared_choices.begin(), declared_choices.end(), matrix.choices[i]) ==
+        declared_choices.end())
+      differences.push_back(
+          fmt::format("{} fails and was not declared", label_of(matrix, matrix.choices[i])));
   return differences;
 }
 

@@ -14,6 +14,18 @@ Cell with_one_micro_batch(Cell cell) {
   return cell;
 }
 
+// One micro-batch, one token, a feature a rank, a block a stage, two ranks and stages where there
+// are several.
+Cell at_smallest(Cell cell) {
+  cell.acc = 1;
+  cell.tokens = 1;
+  cell.tp = std::min(cell.tp, 2);
+  cell.pp = std::min(cell.pp, 2);
+  cell.hidden = cell.tp;
+  cell.blocks = cell.pp;
+  return cell;
+}
+
 // All trials at the minimal cells, in one batch so that they run side by side.
 void try_fixes(JobResult& job, TrialRunner& runner) {
   std::vector<Cell> cells;
@@ -26,6 +38,8 @@ void try_fixes(JobResult& job, TrialRunner& runner) {
     const Cell cell = cell_of(job.matrix, job.matrix.choices[finding.index]);
     ask(with_fan_out(cell, 2), finding.two_linears);
     ask(with_one_micro_batch(cell), finding.one_micro_batch);
+    finding.smallest.cell = at_smallest(cell);
+    ask(finding.smallest.cell, finding.smallest.outcome);
     for (const int fan_out : {1, 2}) {
       std::vector<FixTrial>& trials = finding.fixes[fan_out - 1];
       trials.resize(candidate_fixes().size());
@@ -47,6 +61,43 @@ void try_fixes(JobResult& job, TrialRunner& runner) {
     }
 }
 
+// A scenario's word holds for its switches; another toggle off its default changes what they come
+// to. Sizes must not.
+bool is_as_declared_for(const Scenario& scenario, const Matrix& matrix) {
+  static const Cell defaults;
+  const auto is_axis = [&](const Field& row) {
+    return std::any_of(matrix.axes.begin(), matrix.axes.end(),
+                       [&](const Axis& a) { return a.field->name == row.name; });
+  };
+  for (const Field& row : fields())
+    if (row.group == Field::Group::kToggle && !is_axis(row) &&
+        row.get(matrix.base) != row.get(defaults))
+      return false;
+  for (const Field& row : scenario.own_toggles)
+    if (!is_axis(row) && row.get(matrix.base) != row.get(defaults)) return false;
+  return true;
+}
+
+// A cell that is traced, the file it goes to and where it is kept.
+struct TraceFile {
+  std::size_t index;
+  std::string file;
+  CellTrace* trace;
+};
+
+std::vector<TraceFile> trace_files(JobResult& job, const std::string& prefix) {
+  std::vector<TraceFile> list;
+  for (std::size_t i = 0; i < std::min(kMaxTraced, job.minimal.size()); ++i) {
+    MinimalFinding& finding = job.minimal[i];
+    const std::string name = prefix + std::to_string(i + 1);
+    list.push_back({finding.index, name + ".json", &finding.trace});
+    if (finding.passing_neighbour)
+      list.push_back(
+          {*finding.passing_neighbour, name + "_passing.json", &finding.neighbour_trace});
+  }
+  return list;
+}
+
 }  // namespace
 
 JobResult run_matrix(const Scenario& scenario, const Matrix& matrix, TrialRunner& runner) {
@@ -62,9 +113,9 @@ JobResult run_matrix(const Scenario& scenario, const Matrix& matrix, TrialRunner
     finding.passing_neighbour = nearest_passing(matrix, job.outcomes, index);
   }
   try_fixes(job, runner);
-  static const Cell defaults;
-  job.judged = matrix.base.path == defaults.path && matrix.base.framework == defaults.framework;
-  if (job.judged) job.differences = differences_from_declared(scenario, matrix, job.outcomes, minimal);
+  job.judged = is_as_declared_for(scenario, matrix);
+  if (job.judged)
+    job.differences = differences_from_declared(scenario, matrix, job.outcomes, minimal);
   return job;
 }
 
@@ -73,19 +124,18 @@ void trace_findings(JobResult& job, TrialRunner& runner, const std::filesystem::
   std::vector<Cell> cells;
   std::vector<std::filesystem::path> files;
   std::vector<CellTrace*> results;
-  const auto ask = [&](std::size_t index, const std::string& file, CellTrace& result) {
-    cells.push_back(cell_of(job.matrix, job.matrix.choices[index]));
-    files.push_back(folder / file);
-    results.push_back(&result);
-  };
-  for (std::size_t i = 0; i < std::min(kMaxTraced, job.minimal.size()); ++i) {
-    MinimalFinding& finding = job.minimal[i];
-    const std::string name = prefix + std::to_string(i + 1);
-    ask(finding.index, name + ".json", finding.trace);
-    if (finding.passing_neighbour) ask(*finding.passing_neighbour, name + "_passing.json", finding.neighbour_trace);
+  for (const TraceFile& entry : trace_files(job, prefix)) {
+    cells.push_back(cell_of(job.matrix, job.matrix.choices[entry.index]));
+    files.push_back(folder / entry.file);
+    results.push_back(entry.trace);
   }
   std::vector<CellTrace> traces = runner.trace(cells, files);
   for (std::size_t i = 0; i < traces.size(); ++i) *results[i] = std::move(traces[i]);
+}
+
+void read_traces(JobResult& job, const std::filesystem::path& folder, const std::string& prefix) {
+  for (const TraceFile& entry : trace_files(job, prefix))
+    *entry.trace = read_trace(folder / entry.file);
 }
 
 }  // namespace culprit

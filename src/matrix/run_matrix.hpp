@@ -13,6 +13,12 @@
 
 namespace culprit {
 
+// A cell at other sizes.
+struct ResizedCell {
+  Cell cell;
+  Outcome outcome;
+};
+
 // One minimal failing combination and what was tried at it.
 struct MinimalFinding {
   std::size_t index = 0;  // into Matrix::choices
@@ -24,6 +30,7 @@ struct MinimalFinding {
   // Filled by trace_findings; without ranks where there is none.
   CellTrace trace;
   CellTrace neighbour_trace;
+  ResizedCell smallest;       // the combination itself at the smallest sizes of the model
 };
 
 struct JobResult {
@@ -43,5 +50,7 @@ inline constexpr std::size_t kMaxTraced = 8;
 // PREFIX1_passing.json, ... in `folder`, which must exist.
 void trace_findings(JobResult& job, TrialRunner& runner, const std::filesystem::path& folder,
                     const std::string& prefix);
+// Reads these files back; a cell whose file is missing keeps an empty trace. Errors: SetupError when one is broken.
+void read_traces(JobResult& job, const std::filesystem::path& folder, const std::string& prefix);
 
 }  // namespace culprit

@@ -4,51 +4,77 @@
 #include <fmt/ranges.h>
 #include <string.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <optional>
 
 #include "base/error.hpp"
+#include "base/exit_status.hpp"
 #include "outcome/outcome_json.hpp"
 #include "trace/trace_json.hpp"
 
 namespace culprit {
 namespace {
 
-// The outcome of an ended program. Errors: SetupError.
-Outcome outcome_of(const ProcessResult& result, const std::vector<std::string>& command) {
-  const auto failed = [&](const std::string& why) {
-    return SetupError(fmt::format("{}: {}; repeat it by hand: {}\n{}", command[0], why, fmt::join(command, " "),
-                                  result.err.text()));
-  };
+// The program is no scenario's, refuses its cell or lacks what it needs. Errors: UsageError,
+// UnavailableError, SetupError.
+[[noreturn]] void throw_failure(const ProcessResult& result,
+                                const std::vector<std::string>& command, const std::string& why) {
+  std::string words = result.err.text();
+  while (words.ends_with('\n')) words.pop_back();
+  if (result.end == ProcessEnd::kExited && result.value == kExitUnavailable)
+    throw UnavailableError(words);
+  if (result.end == ProcessEnd::kExited && result.value == kExitUsage)
+    throw UsageError(fmt::format("a cell can't be run: {} (repeat it by hand: {})", words,
+                                 fmt::join(command, " ")));
+  throw SetupError(fmt::format("{}: {}; repeat it by hand: {}\n{}", command[0], why,
+                               fmt::join(command, " "), result.err.text()));
+}
+
+// The outcome of a cell whose process died or was killed over it; none where it ended by itself.
+// Errors: as throw_failure; Stopped.
+std::optional<Outcome> outcome_of_death(const ProcessResult& result,
+                                        const std::vector<std::string>& command) {
+  Outcome outcome;
   switch (result.end) {
-    case ProcessEnd::kExited: {
-      if (!outcome_of_exit(result.value)) throw failed(fmt::format("ended with exit status {}", result.value));
-      const std::string out = result.out.text();
-      if (out.empty()) throw failed("printed no outcome");
-      return parse_json_line(out.substr(0, out.find('\n')));
-    }
+    case ProcessEnd::kExited:
+      return std::nullopt;
     case ProcessEnd::kSignalled: {
       const char* name = sigabbrev_np(result.value);
-      Outcome outcome;
       outcome.outcome = OutcomeClass::kCrash;
       outcome.kind = name ? fmt::format("SIG{}", name) : fmt::format("signal {}", result.value);
       outcome.message = "the cell's process died of a signal";
       return outcome;
     }
     case ProcessEnd::kStalled:
-    case ProcessEnd::kDeadline: {
-      Outcome outcome;
+    case ProcessEnd::kDeadline:
       outcome.outcome = OutcomeClass::kHang;
       outcome.kind = "STALLED";
-      outcome.message = "no rank finished an operation before the deadline; the process group was killed";
+      outcome.message =
+          "no rank finished an operation before the deadline; the process group was killed";
       return outcome;
-    }
     case ProcessEnd::kCancelled:
       throw Stopped();
     case ProcessEnd::kCannotStart:
-      throw failed(result.error);
+      throw_failure(result, command, result.error);
   }
-  throw failed("ended in an unknown way");
+  throw_failure(result, command, "ended in an unknown way");
+}
+
+// The outcome of an ended program that ran one cell. Errors: as throw_failure.
+Outcome outcome_of(const ProcessResult& result, const std::vector<std::string>& command) {
+  if (const auto outcome = outcome_of_death(result, command)) return *outcome;
+  if (!outcome_of_exit(result.value))
+    throw_failure(result, command, fmt::format("ended with exit status {}", result.value));
+  const std::string out = result.out.text();
+  if (out.empty()) throw_failure(result, command, "printed no outcome");
+  Outcome outcome = parse_json_line(out.substr(0, out.find('\n')));
+  if (outcome.outcome != *outcome_of_exit(result.value))
+    throw_failure(result, command,
+                  fmt::format("ended with exit status {}, but its line says {}", result.value,
+                              row_of(outcome.outcome).name));
+  return outcome;
 }
 
 }  // namespace
@@ -72,53 +98,121 @@ ProcessRequest TrialRunner::request(const std::vector<std::string>& flags) const
   return request;
 }
 
+void TrialRunner::keep(const Cell& cell, Outcome outcome) {
+  if (options_.on_outcome) options_.on_outcome(outcome);
+  const auto flags = program_flags(cell);
+  known_[flags] = outcome;
+  if (options_.on_done) options_.on_done(flags, outcome, to_json_line(scenario_, cell, outcome));
+}
+
+void TrialRunner::remember(const Cell& cell, const Outcome& outcome) {
+  known_[program_flags(cell)] = outcome;
+}
+
 std::vector<Outcome> TrialRunner::run(const std::vector<Cell>& cells) {
-  std::vector<ProcessRequest> requests;
-  std::vector<const Cell*> running;
-  for (const Cell& cell : cells) {
-    const auto [entry, is_new] = known_.try_emplace(program_flags(cell));
-    if (!is_new) continue;
-    requests.push_back(request(entry->first));
-    running.push_back(&cell);
-  }
+  std::vector<Cell> missing;
+  for (const Cell& cell : cells)
+    if (known_.try_emplace(program_flags(cell)).second) missing.push_back(cell);
+  if (options_.program.empty() && !missing.empty())
+    throw SetupError(fmt::format("{} of {} cells are not there, the first is {}", missing.size(),
+                                 cells.size(), fmt::join(program_flags(missing[0]), " ")));
   if (options_.on_planned) options_.on_planned(known_.size());
-  const RunOptions options{
-      .jobs = options_.jobs,
-      .on_start = {},
-      .on_done =
-          [&](std::size_t i, ProcessResult&& result) {
-            const Outcome outcome = outcome_of(result, requests[i].argv);
-            const auto flags = program_flags(*running[i]);
-            known_[flags] = outcome;
-            if (options_.on_done) options_.on_done(flags, outcome, to_json_line(scenario_, *running[i], outcome));
-          },
-      .cancel_fd = options_.cancel_fd};
-  if (!run_processes(requests, options)) throw Stopped();
+  if (options_.many_cells_a_process)
+    run_together(std::move(missing));
+  else
+    run_alone(missing);
   std::vector<Outcome> outcomes;
-  for (const Cell& cell : cells) outcomes.push_back(known_.at(program_flags(cell)));
+  for (const Cell& cell : cells) outcomes.push_back(known_.at(program_flags(cell)).value());
   return outcomes;
+}
+
+void TrialRunner::run_alone(const std::vector<Cell>& cells) {
+  std::vector<ProcessRequest> requests;
+  for (const Cell& cell : cells) {
+    std::vector<std::string> flags = options_.flags;
+    for (const std::string& flag : program_flags(cell)) flags.push_back(flag);
+    requests.push_back(request(flags));
+  }
+  const RunOptions options{.jobs = options_.jobs,
+                           .on_start = {},
+                           .on_done =
+                               [&](std::size_t i, ProcessResult&& result) {
+                                 keep(cells[i], outcome_of(result, requests[i].argv));
+                               },
+                           .on_line = {},
+                           .cancel_fd = options_.cancel_fd};
+  if (!run_processes(requests, options)) throw Stopped();
+}
+
+void TrialRunner::run_together(std::vector<Cell> cells) {
+  while (!cells.empty()) {
+    // Cells are dealt out in turn: neighbours in a matrix are alike in cost.
+    const std::size_t num_workers = std::min(options_.jobs, cells.size());
+    std::vector<std::vector<Cell>> dealt(num_workers);
+    for (std::size_t i = 0; i < cells.size(); ++i) dealt[i % num_workers].push_back(cells[i]);
+    std::vector<std::size_t> answered(num_workers, 0);
+    std::vector<std::string> flags = options_.flags;
+    flags.push_back("--worker");
+    std::vector<ProcessRequest> requests(num_workers, request(flags));
+    for (std::size_t w = 0; w < num_workers; ++w)
+      for (const Cell& cell : dealt[w])
+        requests[w].input += fmt::format("{}\n", fmt::join(program_flags(cell), "\t"));
+    std::vector<Cell> left;
+    const RunOptions options{
+        .jobs = num_workers,
+        .on_start = {},
+        .on_done =
+            [&](std::size_t w, ProcessResult&& result) {
+              const auto outcome = outcome_of_death(result, requests[w].argv);
+              if (answered[w] < dealt[w].size()) {
+                if (!outcome)
+                  throw_failure(result, requests[w].argv,
+                                fmt::format("answered {} of {} cells and ended with exit status {}",
+                                            answered[w], dealt[w].size(), result.value));
+                keep(dealt[w][answered[w]++], *outcome);
+              }
+              left.insert(left.end(), dealt[w].begin() + static_cast<std::ptrdiff_t>(answered[w]),
+                          dealt[w].end());
+            },
+        .on_line =
+            [&](std::size_t w, std::string_view line) {
+              if (answered[w] == dealt[w].size())
+                throw SetupError(fmt::format("{}: answered more cells than it was given",
+                                             options_.program.string()));
+              keep(dealt[w][answered[w]++], parse_json_line(line));
+            },
+        .cancel_fd = options_.cancel_fd};
+    if (!run_processes(requests, options)) throw Stopped();
+    cells = std::move(left);
+  }
 }
 
 std::vector<CellTrace> TrialRunner::trace(const std::vector<Cell>& cells,
                                           const std::vector<std::filesystem::path>& files) {
+  // On the default runtime whatever the trials ran on: a trace has calls and no numbers.
   std::vector<ProcessRequest> requests;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     std::vector<std::string> flags = program_flags(cells[i]);
     flags.push_back("--trace=" + files[i].string());
     requests.push_back(request(flags));
   }
-  const RunOptions options{.jobs = options_.jobs,
-                           .on_start = {},
-                           .on_done = [&](std::size_t i, ProcessResult&& result) { outcome_of(result, requests[i].argv); },
-                           .cancel_fd = options_.cancel_fd};
+  const RunOptions options{
+      .jobs = options_.jobs,
+      .on_start = {},
+      .on_done = [&](std::size_t i,
+                     ProcessResult&& result) { outcome_of(result, requests[i].argv); },
+      .on_line = {},
+      .cancel_fd = options_.cancel_fd};
   if (!run_processes(requests, options)) throw Stopped();
   std::vector<CellTrace> traces;
-  for (const auto& file : files) {
-    std::ifstream in(file, std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-    traces.push_back(text.empty() ? CellTrace{} : trace_from_json(text));
-  }
+  for (const auto& file : files) traces.push_back(read_trace(file));
   return traces;
+}
+
+CellTrace read_trace(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  return text.empty() ? CellTrace{} : trace_from_json(text);
 }
 
 }  // namespace culprit

@@ -1,10 +1,11 @@
-// Runs cells as scenario programs, each in a process of its own.
+// Runs cells as scenario programs, each in a process of its own or many in one.
 #pragma once
 
 #include <chrono>
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,15 +17,24 @@
 namespace culprit {
 
 struct TrialOptions {
-  std::filesystem::path program;  // the scenario's
+  // The scenario's; empty: nothing runs, a cell that is not known is an error.
+  std::filesystem::path program = {};
+  std::vector<std::string> flags = {};  // that each process gets beside its cell's: where it runs
+  // A process runs many cells, one after the other, because starting one is dear (a CUDA context);
+  // one that dies costs its cell, and another goes on with the rest.
+  bool many_cells_a_process = false;
   std::size_t jobs = 1;
   // Without any rank finishing an operation: the process group is killed and the cell is HANG.
   std::chrono::milliseconds stall_deadline{10000};
   int cancel_fd = -1;
+  // What a cell came to, before anybody sees it: may rewrite text (mask what is private).
+  std::function<void(Outcome& outcome)> on_outcome = {};
   // Before a batch starts: how many trials there are then in all, finished ones included.
   std::function<void(std::size_t num_trials)> on_planned;
   // As each cell ends: its flags, what it came to, its JSON line (made up for a killed one).
-  std::function<void(const std::vector<std::string>& flags, const Outcome& outcome, const std::string& line)> on_done;
+  std::function<void(const std::vector<std::string>& flags, const Outcome& outcome,
+                     const std::string& line)>
+      on_done;
 };
 
 // Remembers what ran: a cell asked for twice runs once.
@@ -32,25 +42,37 @@ class TrialRunner {
  public:
   TrialRunner(std::string scenario, TrialOptions options);
 
-  // Outcomes in the order of `cells`. A crash is CRASH with the signal's name, a stall HANG. Errors:
-  // SetupError when the program can't start, ends with a status that is no outcome, or prints no outcome;
+  // Outcomes in the order of `cells`. A crash is CRASH with the signal's name, a stall HANG.
+  // Errors: SetupError when the program can't start, ends with a status that is no outcome, or
+  // prints no outcome; UnavailableError when it says that it lacks what it was asked to run on;
   // Stopped when cancelled.
   std::vector<Outcome> run(const std::vector<Cell>& cells);
-  // Runs the cells once more, each writing what its ranks did to the file at the same place of `files`. A cell that
-  // left no file (killed, crashed) has an empty trace. Errors: as run.
-  std::vector<CellTrace> trace(const std::vector<Cell>& cells, const std::vector<std::filesystem::path>& files);
+  // Runs the cells once more, each writing what its ranks did to the file at the same place of
+  // `files`. A cell that left no file (killed, crashed) has an empty trace. Errors: as run.
+  std::vector<CellTrace> trace(const std::vector<Cell>& cells,
+                               const std::vector<std::filesystem::path>& files);
+  // Takes a cell as run.
+  void remember(const Cell& cell, const Outcome& outcome);
   std::size_t trials() const { return known_.size(); }
 
  private:
+  // A process with `flags`, as every trial's.
   ProcessRequest request(const std::vector<std::string>& flags) const;
+  void run_alone(const std::vector<Cell>& cells);
+  void run_together(std::vector<Cell> cells);
+  void keep(const Cell& cell, Outcome outcome);
 
   std::string scenario_;
   TrialOptions options_;
-  std::map<std::vector<std::string>, Outcome> known_;
+  std::map<std::vector<std::string>, std::optional<Outcome>>
+      known_;  // by flags; empty: asked for, not ended
 };
 
-// All flags of a cell as its program takes them: defaults too where none differs, so that it is never
-// mistaken for the claim.
+// The trace in a file; empty when there is none. Errors: SetupError.
+CellTrace read_trace(const std::filesystem::path& file);
+
+// All flags of a cell as its program takes them: defaults too where none differs, so that it is
+// never mistaken for the claim.
 std::vector<std::string> program_flags(const Cell& cell);
 
 // The run was cancelled by a signal; what was found so far has been reported through on_done.

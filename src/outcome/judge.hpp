@@ -10,21 +10,15 @@
 
 namespace culprit {
 
-// From where on a number counts as wrong. Sources: the recorded facts' own bounds.
-struct Tolerance {
-  double loss = 1e-4;  // |loss - reference| against this x max(1, |reference|)
-  double grad = 1e-3;  // largest |grad - reference| / max |reference| of the shard
-};
+// Pure. Bounds: tolerance_for(cell). Precedence where no rank raised: WRONG_LOSS, MISSING_GRAD,
+// WRONG_GRAD, PASS. Ranks that only lost a peer never decide unless nobody else failed. Does not
+// fill Outcome::first of a wrong or missing gradient beyond the final values: that needs results
+// and a reference kept per micro-batch (locate_first).
+Outcome judge(const Cell& cell, const std::vector<RankResult>& results, const Reference& reference);
 
-// Pure. Precedence where no rank raised: WRONG_LOSS, MISSING_GRAD, WRONG_GRAD, PASS. Ranks that only lost
-// a peer never decide unless nobody else failed. Does not fill Outcome::first of a wrong or missing
-// gradient beyond the final values: that needs results and a reference kept per micro-batch (locate_first).
-Outcome judge(const Cell& cell, const std::vector<RankResult>& results, const Reference& reference,
-              const Tolerance& tolerance = {});
-
-// The first missing or deviating parameter in backward order, and the micro-batch after which it deviates.
-// `results` and `reference` must have been kept per micro-batch.
+// The first missing or deviating parameter in backward order, and the micro-batch after which it
+// deviates. `results` and `reference` must have been kept per micro-batch.
 std::optional<Place> locate_first(const Cell& cell, const std::vector<RankResult>& results,
-                                  const Reference& reference, const Tolerance& tolerance = {});
+                                  const Reference& reference);
 
 }  // namespace culprit

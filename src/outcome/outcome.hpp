@@ -11,6 +11,15 @@
 
 namespace culprit {
 
+// The entry of a gradient that deviates most at the first deviating place.
+struct BadValue {
+  std::int64_t row = 0;  // of the rank's shard
+  std::int64_t col = 0;
+  double got = 0.0;
+  double expected = 0.0;   // the reference's
+  double deviation = 0.0;  // |got - expected| / largest |expected| of the shard
+};
+
 // Where something was first seen.
 struct Place {
   int stage = 0;
@@ -18,6 +27,7 @@ struct Place {
   int micro_batch = 0;
   std::string phase;   // forward | recompute | backward | finish | start
   std::string tensor;  // the parameter, for gradients; empty for errors
+  std::optional<BadValue> value = {};  // of the first of `ranks`; none for errors and missing gradients
 };
 
 struct Outcome {

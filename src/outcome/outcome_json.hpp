@@ -19,4 +19,8 @@ std::string to_json_line(const std::string& scenario, const Cell& cell, const Ou
 // The outcome of such a line. Errors: SetupError naming what is wrong with the line.
 Outcome parse_json_line(std::string_view line);
 
+// The scenario of such a line, and its cell's sizes and toggles. Errors: as parse_json_line.
+std::string scenario_of_json_line(std::string_view line);
+std::vector<std::pair<std::string, std::string>> settings_of_json_line(std::string_view line);
+
 }  // namespace culprit

@@ -1,16 +1,15 @@
 // Engine run and outcome in one call.
 #pragma once
 
-#include <functional>
-
 #include "config/cell.hpp"
-#include "engine/model.hpp"
+#include "engine/run_cell.hpp"
 #include "outcome/outcome.hpp"
 
 namespace culprit {
 
-// Runs the cell and judges it against its reference; a wrong or missing gradient is run once more with the
-// gradients of every micro-batch kept, to say where it is first seen (Outcome::first). Errors: as run_cell.
-Outcome run_once(const Model& model, const Cell& cell, const std::function<void()>& on_operation = {});
+// Runs the cell and judges it against its reference; a wrong or missing gradient is run once more
+// with the gradients of every micro-batch kept, to say where it is first seen (Outcome::first).
+// Errors: as run_cell and make_reference.
+Outcome run_once(const Model& model, const Cell& cell, CellRunOptions options = {});
 
 }  // namespace culprit

@@ -16,6 +16,11 @@ Tensor column_parallel_linear(Context& context, const TensorParallelGroup& group
   return overlap_linear(context, group, policy.identity == IdentityVariant::kSkip, x, w);
 }
 
+Tensor frozen_column_parallel_linear(Context& context, const TensorParallelGroup& group, IdentityVariant identity,
+                                     const Tensor& x, const Tensor& w) {
+  return frozen_linear(context, group.size == 1 ? x : identity_region(context, group, identity, x), w);
+}
+
 Tensor row_parallel_linear(Context& context, const TensorParallelGroup& group, bool skip_backward_copy,
                            const Tensor& x, const Tensor& w) {
   const Tensor partial = matmul(context, x, w);

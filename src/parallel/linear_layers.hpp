@@ -23,6 +23,11 @@ struct ColumnParallelPolicy {
 Tensor column_parallel_linear(Context& context, const TensorParallelGroup& group,
                               const ColumnParallelPolicy& policy, const Tensor& x, const Tensor& w);
 
+// The same with a quantised weight w [I, O/tp], which takes no gradient: the identity, then a frozen linear (rules 19
+// and 20). alias and errors: as there.
+Tensor frozen_column_parallel_linear(Context& context, const TensorParallelGroup& group, IdentityVariant identity,
+                                     const Tensor& x, const Tensor& w);
+
 // y [T, O] = sum over the group of x [T, I/tp] times this rank's rows w [I/tp, O]. At group size 1 a plain
 // matmul. `skip_backward_copy`: see all_reduce_region. alias: fresh, version 1 where history was recorded.
 Tensor row_parallel_linear(Context& context, const TensorParallelGroup& group, bool skip_backward_copy,

@@ -1,9 +1,8 @@
-#include "parallel/regions.hpp"
-
 #include <memory>
 
 #include "autograd/custom_function.hpp"
 #include "autograd/functions.hpp"
+#include "parallel/regions.hpp"
 
 namespace culprit {
 namespace {
@@ -73,11 +72,12 @@ class AllGatherFunction final : public CustomFunction {
     Context& context = fc.context();
     // Gathered rank by rank, then laid side by side: the communicator knows no rows.
     const Tensor by_rank = context.wrap(context.allocate({group_.size * rows, cols}));
-    group_.comm->all_gather(raw_elements(inputs[0]), raw_elements(by_rank), "all-gather of mp_allgather's output");
+    group_.comm->all_gather(raw_elements(inputs[0]), raw_elements(by_rank),
+                            "all-gather of mp_allgather's output");
     const Tensor result = context.wrap(context.allocate({rows, group_.size * cols}));
     for (int r = 0; r < group_.size; ++r)
-      context.backend().place_columns(by_rank.impl()->data() + r * rows * cols, cols, result.impl()->data(),
-                                      group_.size * cols, r * cols, rows);
+      context.backend().place_columns(by_rank.impl()->data_at(r * rows * cols), cols,
+                                      result.impl()->data(), group_.size * cols, r * cols, rows);
     return {result};
   }
   std::vector<Tensor> backward(FunctionContext& fc, const std::vector<Tensor>& grads) override {
@@ -95,8 +95,8 @@ class AllGatherFunction final : public CustomFunction {
 
 class OverlapLinearFunction final : public CustomFunction {
  public:
-  OverlapLinearFunction(const TensorParallelGroup& group, bool skip_copy)
-      : group_(group), skip_copy_(skip_copy) {}
+  OverlapLinearFunction(const TensorParallelGroup& group, bool skip_copy, OverlapWait wait)
+      : group_(group), skip_copy_(skip_copy), wait_(wait) {}
   std::string name() const override { return "inner_overlap_linear"; }
 
   std::vector<Tensor> forward(FunctionContext& fc, const std::vector<Tensor>& inputs) override {
@@ -107,24 +107,61 @@ class OverlapLinearFunction final : public CustomFunction {
   }
   std::vector<Tensor> backward(FunctionContext& fc, const std::vector<Tensor>& grads) override {
     const std::vector<Tensor> saved = fc.saved();
-    const Tensor& x = saved[0];      // [T, I]
-    const Tensor& w = saved[1];      // [I, O/tp]
+    const Tensor& x = saved[0];        // [T, I]
+    const Tensor& w = saved[1];        // [I, O/tp]
     const auto& dy = grads[0].impl();  // [T, O/tp]
     Context& context = fc.context();
     const auto [rows, inner] = x.shape();
     const auto outer = w.shape().cols;
     const Tensor dx = context.wrap(context.allocate({rows, inner}));
-    context.backend().matmul(dy->data(), false, w.impl()->data(), true, dx.impl()->data(), rows, inner, outer);
-    const auto reduced = group_.comm->start_all_reduce(raw_elements(dx), "all-reduce of the overlap linear's dx");
+    context.backend().matmul(dy->data(), false, w.impl()->data(), true, dx.impl()->data(), rows,
+                             inner, outer);
+    auto reduced =
+        group_.comm->start_all_reduce(raw_elements(dx), "all-reduce of the overlap linear's dx");
     const Tensor dw = context.wrap(context.allocate({inner, outer}));
-    context.backend().matmul(x.impl()->data(), true, dy->data(), false, dw.impl()->data(), inner, outer, rows);
-    reduced->wait();
+    context.backend().matmul(x.impl()->data(), true, dy->data(), false, dw.impl()->data(), inner,
+                             outer, rows);
+    if (wait_ == OverlapWait::kBeforeUse)
+      reduced->wait();
+    else
+      unwaited_.push_back({dx, std::move(reduced)});
     return {dx, dw};
   }
 
  private:
+  struct Unwaited {
+    Tensor buffer;  // whose memory the collective goes on using
+    std::unique_ptr<Work> work;
+  };
+
   TensorParallelGroup group_;
   bool skip_copy_;
+  OverlapWait wait_;
+  std::vector<Unwaited> unwaited_;
+};
+
+class FrozenLinearFunction final : public CustomFunction {
+ public:
+  std::string name() const override { return "frozen_linear"; }
+
+  std::vector<Tensor> forward(FunctionContext& fc, const std::vector<Tensor>& inputs) override {
+    const Tensor no_bias;
+    fc.save_for_backward({inputs[0], inputs[1], no_bias});
+    return {matmul(fc.context(), inputs[0], inputs[1])};
+  }
+  std::vector<Tensor> backward(FunctionContext& fc, const std::vector<Tensor>& grads) override {
+    const std::vector<Tensor> saved = fc.saved();
+    const Tensor& x = saved[0];  // [T, I]
+    const Tensor& w = saved[1];  // [I, O]
+    // What it asks is the object that came back from saving, not its input.
+    if (x.stop_gradient()) return {Tensor(), Tensor()};
+    Context& context = fc.context();
+    const auto [rows, inner] = x.shape();
+    const Tensor dx = context.wrap(context.allocate({rows, inner}));
+    context.backend().matmul(grads[0].impl()->data(), false, w.impl()->data(), true,
+                             dx.impl()->data(), rows, inner, w.shape().cols);
+    return {dx, Tensor()};
+  }
 };
 
 }  // namespace
@@ -134,8 +171,8 @@ Tensor identity_region(Context& context, const TensorParallelGroup& group, Ident
   return apply(context, std::make_shared<IdentityFunction>(group, variant), {x})[0];
 }
 
-Tensor all_reduce_region(Context& context, const TensorParallelGroup& group, bool skip_backward_copy,
-                         const Tensor& y) {
+Tensor all_reduce_region(Context& context, const TensorParallelGroup& group,
+                         bool skip_backward_copy, const Tensor& y) {
   return apply(context, std::make_shared<AllReduceFunction>(group, skip_backward_copy), {y})[0];
 }
 
@@ -143,9 +180,13 @@ Tensor all_gather_region(Context& context, const TensorParallelGroup& group, con
   return apply(context, std::make_shared<AllGatherFunction>(group), {y})[0];
 }
 
-Tensor overlap_linear(Context& context, const TensorParallelGroup& group, bool skip_copy, const Tensor& x,
-                      const Tensor& w) {
-  return apply(context, std::make_shared<OverlapLinearFunction>(group, skip_copy), {x, w})[0];
+Tensor overlap_linear(Context& context, const TensorParallelGroup& group, bool skip_copy,
+                      const Tensor& x, const Tensor& w, OverlapWait wait) {
+  return apply(context, std::make_shared<OverlapLinearFunction>(group, skip_copy, wait), {x, w})[0];
+}
+
+Tensor frozen_linear(Context& context, const Tensor& x, const Tensor& w) {
+  return apply(context, std::make_shared<FrozenLinearFunction>(), {x, w})[0];
 }
 
 }  // namespace culprit

@@ -8,6 +8,20 @@
 
 namespace culprit {
 
+const char* pass_name(Phase::Pass pass) {
+  switch (pass) {
+    case Phase::Pass::kStart:
+      return "start";
+    case Phase::Pass::kForward:
+      return "forward";
+    case Phase::Pass::kBackward:
+      return "backward";
+    case Phase::Pass::kFinish:
+      return "finish";
+  }
+  return "";
+}
+
 void PipelineStage::run() {
   run_1f1b(
       policy_.stage, policy_.num_stages, policy_.num_micro_batches, [this](int m) { forward(m); },

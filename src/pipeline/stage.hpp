@@ -41,6 +41,9 @@ struct Phase {
   int micro_batch = 0;
 };
 
+// "start", "forward", "backward", "finish".
+const char* pass_name(Phase::Pass pass);
+
 class PipelineStage {
  public:
   // `pipe` is the group of this tensor rank's stages in stage order; null for a single stage. All

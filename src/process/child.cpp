@@ -1,7 +1,6 @@
-#include "process/child.hpp"
-
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -12,6 +11,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "process/child.hpp"
 #include "process/spawn.hpp"
 
 namespace culprit {
@@ -24,6 +24,7 @@ constexpr std::chrono::seconds kGiveUpAfter{10};
 // listening.
 constexpr std::size_t kDrainLimitBytes = 4 << 20;
 constexpr std::size_t kReadBytes = 64 << 10;
+constexpr std::size_t kLongestLineBytes = 4 << 20;
 
 [[noreturn]] void throw_errno(const char* what, int error) {
   throw SetupError(std::string("[process.run] ") + what + ": " + std::strerror(error));
@@ -37,6 +38,19 @@ std::pair<UniqueFd, UniqueFd> open_pipe() {
   return ends;
 }
 
+// A file in memory that holds `text`, to be read from its start.
+UniqueFd open_text(const std::string& text) {
+  UniqueFd fd(::memfd_create("culprit input", MFD_CLOEXEC));
+  if (!fd) throw_errno("cannot make a file in memory", errno);
+  for (std::size_t written = 0; written < text.size();) {
+    const ssize_t count = ::write(fd.get(), text.data() + written, text.size() - written);
+    if (count < 0) throw_errno("cannot write a file in memory", errno);
+    written += static_cast<std::size_t>(count);
+  }
+  ::lseek(fd.get(), 0, SEEK_SET);
+  return fd;
+}
+
 std::string start_failure_text(const ProcessRequest& request, const Spawned& spawned) {
   const std::string reason = std::strerror(spawned.error);
   if (std::string_view(spawned.step) == "chdir")
@@ -48,16 +62,18 @@ std::string start_failure_text(const ProcessRequest& request, const Spawned& spa
 }  // namespace
 
 Child::Child(std::size_t index, const ProcessRequest& request,
-             const std::vector<std::string>& environment, int null_fd)
+             const std::vector<std::string>& environment, int null_fd, bool keep_lines)
     : index_(index),
       request_(request),
       out_capture_(request.capture_limit_bytes),
       err_capture_(request.capture_limit_bytes),
       start_(Clock::now()),
-      last_activity_(start_) {
+      last_activity_(start_),
+      keep_lines_(keep_lines) {
   auto [out_read, out_write] = open_pipe();
   auto [err_read, err_write] = open_pipe();
-  SpawnFds fds{null_fd, out_write.get(), err_write.get(), -1};
+  const UniqueFd input = request.input.empty() ? UniqueFd() : open_text(request.input);
+  SpawnFds fds{input ? input.get() : null_fd, out_write.get(), err_write.get(), -1};
   if (request.stall_deadline) {
     progress_.emplace(ProgressCounter::create());
     fds.progress_fd = progress_->fd();
@@ -92,7 +108,7 @@ Child::~Child() {
   }
 }
 
-bool Child::read_some(UniqueFd& fd, Capture& capture) {
+bool Child::read_some(UniqueFd& fd, Capture& capture, std::string* lines) {
   static thread_local char buffer[kReadBytes];
   const ssize_t got = ::read(fd.get(), buffer, sizeof buffer);
   if (got < 0) return false;  // EAGAIN, EINTR: poll again
@@ -101,12 +117,22 @@ bool Child::read_some(UniqueFd& fd, Capture& capture) {
     return false;
   }
   capture.append({buffer, static_cast<std::size_t>(got)});
+  if (lines && keep_lines_) lines->append(buffer, static_cast<std::size_t>(got));
   last_activity_ = Clock::now();
   return true;
 }
 
-void Child::drain(UniqueFd& fd, Capture& capture) {
-  for (std::size_t bytes = 0; fd && bytes < kDrainLimitBytes && read_some(fd, capture);
+std::optional<std::string> Child::take_line() {
+  const std::size_t newline = out_lines_.find('\n');
+  const bool is_whole = newline != std::string::npos;
+  if (!is_whole && out_lines_.size() < kLongestLineBytes) return std::nullopt;
+  std::string line = out_lines_.substr(0, newline);
+  out_lines_.erase(0, is_whole ? newline + 1 : newline);
+  return line;
+}
+
+void Child::drain(UniqueFd& fd, Capture& capture, std::string* lines) {
+  for (std::size_t bytes = 0; fd && bytes < kDrainLimitBytes && read_some(fd, capture, lines);
        bytes += kReadBytes) {
   }
   fd.reset();
@@ -165,8 +191,8 @@ ProcessResult Child::finish() {
   }
   // The group's id stays ours until the leader is reaped, so nobody else can be hit.
   ::kill(-pid_, SIGKILL);
-  drain(out_, out_capture_);
-  drain(err_, err_capture_);
+  drain(out_, out_capture_, &out_lines_);
+  drain(err_, err_capture_, nullptr);
   int status = 0;
   struct rusage usage {};
   if (!is_given_up_) {

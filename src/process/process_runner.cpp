@@ -1,5 +1,3 @@
-#include "process/process_runner.hpp"
-
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -12,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "process/child.hpp"
+#include "process/process_runner.hpp"
 
 namespace culprit {
 namespace {
@@ -71,8 +70,9 @@ class Runner {
   void start_next() {
     const std::size_t index = next_++;
     if (options_.on_start) options_.on_start(index);
-    children_.push_back(std::make_unique<Child>(
-        index, requests_[index], environment_for(requests_[index]), null_fds_.back().get()));
+    children_.push_back(
+        std::make_unique<Child>(index, requests_[index], environment_for(requests_[index]),
+                                null_fds_.back().get(), static_cast<bool>(options_.on_line)));
     if (!children_.back()->is_running()) finish(children_.size() - 1);
   }
 
@@ -80,7 +80,12 @@ class Runner {
     const std::unique_ptr<Child> child = std::move(children_[position]);
     children_.erase(children_.begin() + static_cast<std::ptrdiff_t>(position));
     ProcessResult result = child->finish();
+    give_lines(*child);
     if (options_.on_done) options_.on_done(child->index(), std::move(result));
+  }
+
+  void give_lines(Child& child) {
+    while (const auto line = child.take_line()) options_.on_line(child.index(), *line);
   }
 
   void wait() {
@@ -103,7 +108,10 @@ class Runner {
     }
     // Backwards, since finish() removes; output before the end, so that the last words are read.
     for (std::size_t i = children_.size(); i-- > 0;) {
-      if (poll_[3 * i].revents != 0) children_[i]->read_out();
+      if (poll_[3 * i].revents != 0) {
+        children_[i]->read_out();
+        give_lines(*children_[i]);
+      }
       if (poll_[3 * i + 1].revents != 0) children_[i]->read_err();
       if (poll_[3 * i + 2].revents != 0 || children_[i]->is_given_up()) finish(i);
     }

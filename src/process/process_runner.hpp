@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,7 @@ struct ProcessRequest {
   // Changes to the inherited environment, applied in order: a value sets the variable, nullopt
   // unsets it.
   std::vector<std::pair<std::string, std::optional<std::string>>> environment;
+  std::string input;                     // what the child reads from stdin; empty: /dev/null
   std::string directory;                 // empty: this process's working directory
   std::optional<Milliseconds> deadline;  // from its start
   std::optional<Milliseconds>
@@ -62,12 +64,16 @@ struct RunOptions {
   // kCancelled. While it runs, children go on, and no deadline is acted upon. What it throws kills
   // all children and passes on.
   std::function<void(std::size_t index, ProcessResult&& result)> on_done;
+  // Called in the calling thread for each line of a child's stdout, without its newline, as it
+  // comes (one beyond 4 MiB in pieces; one that was never ended is not given); all of them before
+  // on_done. Lines are captured as well.
+  std::function<void(std::size_t index, std::string_view line)> on_line;
   int cancel_fd =
       -1;  // once readable, running children are killed and no more are started; not read here
 };
 
 // True when every request ran, false when it was cancelled (requests that were not started get no
-// call). stdin of a child is /dev/null. Each child leads a process group of its own; when the child
+// call). Each child leads a process group of its own; when the child
 // ends, or at a deadline, what is left of the group is killed (SIGTERM, then after the grace
 // SIGKILL; a child that ended itself: SIGKILL at once), so nothing in a group outlives its request.
 // A descendant that left the group and holds the output open is not waited for. When this process

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -7,6 +8,7 @@
 
 #include "base/build_info.hpp"
 #include "base/version.hpp"
+#include "report/redact.hpp"
 #include "report/run_record.hpp"
 #include "tensor/cpu_backend.hpp"
 
@@ -27,16 +29,22 @@ std::string value_after(const char* file, const std::string& key) {
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> describe_environment() {
-  return {{"culprit", fmt::format("{} (commit {})", kVersion, kBuildCommit)},
-          {"compiler", kBuildCompiler},
-          {"BLAS", blas_description()},
-          {"fmt", fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)},
-          {"nlohmann/json", fmt::format("{}.{}.{}", NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR,
-                                        NLOHMANN_JSON_VERSION_PATCH)},
-          {"CPU", fmt::format("{}, {} threads", value_after("/proc/cpuinfo", "model name"),
-                              std::thread::hardware_concurrency())},
-          {"system", value_after("/etc/os-release", "PRETTY_NAME")}};
+std::vector<std::pair<std::string, std::string>> describe_environment(const std::string& runtime) {
+  std::vector<std::pair<std::string, std::string>> list{
+      {"culprit", fmt::format("{} (commit {})", kVersion, kBuildCommit)},
+      {"compiler", kBuildCompiler},
+      {"BLAS", blas_description()},
+      {"fmt",
+       fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)},
+      {"nlohmann/json", fmt::format("{}.{}.{}", NLOHMANN_JSON_VERSION_MAJOR,
+                                    NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH)},
+      {"CPU", fmt::format("{}, {} threads", value_after("/proc/cpuinfo", "model name"),
+                          std::thread::hardware_concurrency())},
+      {"cells ran on", runtime},
+      {"system", value_after("/etc/os-release", "PRETTY_NAME")}};
+  for (const std::string& name : shown_variables())
+    if (const char* value = std::getenv(name.c_str())) list.emplace_back(name, value);
+  return list;
 }
 
 }  // namespace culprit

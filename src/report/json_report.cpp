@@ -6,8 +6,10 @@
 
 #include "base/version.hpp"
 #include "outcome/outcome_json.hpp"
-#include "report/markup.hpp"
+#include "report/explain.hpp"
+#include "report/known_reports.hpp"
 #include "report/wording.hpp"
+#include "trace/collective_diff.hpp"
 
 namespace culprit {
 namespace {
@@ -22,7 +24,8 @@ Json settings_json(const Settings& settings) {
 
 Json trial_json(const RunRecord& record, const FixTrial& trial) {
   Json object{{"effect", effect_name(trial.effect)}};
-  if (trial.effect != FixEffect::kNotApplicable) object["result"] = outcome_json(record.scenario->name, trial.cell, trial.outcome);
+  if (trial.effect != FixEffect::kNotApplicable)
+    object["result"] = outcome_json(record.scenario->name, trial.cell, trial.outcome);
   return object;
 }
 
@@ -31,24 +34,72 @@ Json brief(const Outcome& outcome) {
   return {{"outcome", row_of(outcome.outcome).name}, {"fingerprint", fingerprint(outcome)}};
 }
 
+Json labels_json(const JobResult& job, const std::vector<std::size_t>& indices) {
+  Json list = Json::array();
+  for (const std::size_t i : indices) list.push_back(label_of(job.matrix, job.matrix.choices[i]));
+  return list;
+}
+
+Json certificate_json(const JobResult& job, const MinimalFinding& finding) {
+  const MatrixCertificate certificate = certificate_of(job.matrix, job.outcomes, finding.index);
+  return {{"passes_with_one_less", labels_json(job, certificate.smaller)},
+          {"contained_in",
+           {{"fails_alike", labels_json(job, certificate.fails_alike)},
+            {"fails_differently", labels_json(job, certificate.fails_differently)},
+            {"passes", labels_json(job, certificate.passes)}}}};
+}
+
+Json known_json(const RunRecord& record, const JobResult& job, const MinimalFinding& finding) {
+  const FailureShape shape = shape_of(record, job, finding);
+  Json reports = Json::array();
+  for (const KnownReport* report : reports_like(shape))
+    reports.push_back({{"id", report->id},
+                       {"title", report->title},
+                       {"url", report->url},
+                       {"clears", report->clears}});
+  return {{"shape", shape.text()}, {"reports", reports}};
+}
+
+Json collectives_json(const MinimalFinding& finding) {
+  Json list = Json::array();
+  for (const CollectiveDifference& difference :
+       diff_collectives(finding.trace, finding.neighbour_trace))
+    list.push_back({{"stage", difference.stage},
+                    {"rank", difference.tp_rank},
+                    {"position", difference.position},
+                    {"in_words", difference.in_words}});
+  return list;
+}
+
 Json finding_json(const RunRecord& record, const JobResult& job, const MinimalFinding& finding) {
   const Choice& choice = job.matrix.choices[finding.index];
   const Outcome& outcome = job.outcomes[finding.index];
+  const Cell cell = cell_of(job.matrix, choice);
   Json fixes = Json::array();
   for (std::size_t f = 0; f < candidate_fixes().size(); ++f)
     fixes.push_back({{"fix", candidate_fixes()[f].name},
                      {"one_linear", trial_json(record, finding.fixes[0][f])},
                      {"two_linears", trial_json(record, finding.fixes[1][f])}});
-  return {{"switches", settings_json(settings_of(job.matrix, choice))},
-          {"label", label_of(job.matrix, choice)},
-          {"fingerprint", fingerprint(outcome)},
-          {"silent", row_of(outcome.outcome).silent},
-          {"in_words", outcome_in_words(outcome)},
-          {"place", place_in_words(job, outcome)},
-          {"repeat", repeat_command(record, cell_of(job.matrix, choice))},
-          {"one_micro_batch", brief(finding.one_micro_batch)},
-          {"two_linears", brief(finding.two_linears)},
-          {"fixes", fixes}};
+  Json entry{{"switches", settings_json(settings_of(job.matrix, choice))},
+             {"label", label_of(job.matrix, choice)},
+             {"fingerprint", fingerprint(outcome)},
+             {"silent", row_of(outcome.outcome).silent},
+             {"in_words", outcome_in_words(outcome)},
+             {"place", place_in_words(job, outcome)},
+             {"first_bad", first_bad_in_words(job, choice, outcome)},
+             {"repeat", repeat_command(record, cell)},
+             {"certificate", certificate_json(job, finding)},
+             {"known", known_json(record, job, finding)},
+             {"one_micro_batch", brief(finding.one_micro_batch)},
+             {"two_linears", brief(finding.two_linears)},
+             {"smallest",
+              outcome_json(record.scenario->name, finding.smallest.cell, finding.smallest.outcome)},
+             {"fixes", fixes}};
+  if (!finding.neighbour_trace.ranks.empty())
+    entry["collectives"] = {
+        {"beside", label_of(job.matrix, job.matrix.choices[*finding.passing_neighbour])},
+        {"differences", collectives_json(finding)}};
+  return entry;
 }
 
 }  // namespace
@@ -60,21 +111,28 @@ std::string json_report(const RunRecord& record) {
               {"title", record.scenario->title},
               {"upstream", record.scenario->upstream},
               {"as_declared", record.as_declared()},
-              {"trials", record.num_trials}};
+              {"trials", record.num_trials},
+              {"bounds", bounds_in_words(record)}};
   Json minimal = Json::array();
   Json jobs = Json::array();
   for (const JobResult& job : record.jobs) {
     Json cells = Json::array();
     for (std::size_t i = 0; i < job.matrix.choices.size(); ++i)
-      cells.push_back({{"switches", settings_json(settings_of(job.matrix, job.matrix.choices[i]))},
-                       {"label", label_of(job.matrix, job.matrix.choices[i])},
-                       {"result", outcome_json(record.scenario->name, cell_of(job.matrix, job.matrix.choices[i]), job.outcomes[i])}});
+      cells.push_back(
+          {{"switches", settings_json(settings_of(job.matrix, job.matrix.choices[i]))},
+           {"label", label_of(job.matrix, job.matrix.choices[i])},
+           {"result", outcome_json(record.scenario->name,
+                                   cell_of(job.matrix, job.matrix.choices[i]), job.outcomes[i])}});
     for (const MinimalFinding& finding : job.minimal) {
       Json entry = finding_json(record, job, finding);
       if (!job.title.empty()) entry["job"] = job.title;
       minimal.push_back(std::move(entry));
     }
-    jobs.push_back({{"title", job.title}, {"judged", job.judged}, {"differences", job.differences}, {"cells", cells}});
+    jobs.push_back({{"title", job.title},
+                    {"judged", job.judged},
+                    {"differences", job.differences},
+                    {"left_out", job.matrix.left_out},
+                    {"cells", cells}});
   }
   report["minimal_combinations"] = minimal;
   report["jobs"] = jobs;
@@ -86,34 +144,11 @@ std::string json_report(const RunRecord& record) {
                                {"unknown", record.launch.unknown}};
   // Time and machine in one place only: all else is equal for equal results.
   Json run{{"command", record.command}, {"wall_seconds", record.wall_seconds}};
+  run["masked"] = record.masked;
+  run["environment"] = Json::object();
   for (const auto& [name, value] : record.environment) run["environment"][name] = value;
   report["run"] = run;
   return report.dump(2, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace) + "\n";
-}
-
-std::string junit_report(const RunRecord& record) {
-  std::string body;
-  std::size_t tests = 0, failures = 0;
-  for (const JobResult& job : record.jobs) {
-    const std::string suite = record.scenario->name + (job.title.empty() ? "" : "." + job.title);
-    for (std::size_t i = 0; i < job.matrix.choices.size(); ++i) {
-      const Outcome& outcome = job.outcomes[i];
-      body += fmt::format("    <testcase classname=\"{}\" name=\"{}\"><system-out>{}</system-out></testcase>\n",
-                          xml_text(suite), xml_text(label_of(job.matrix, job.matrix.choices[i])),
-                          xml_text(outcome_in_words(outcome) + (outcome.message.empty() ? "" : ": " + outcome.message)));
-      ++tests;
-    }
-    std::string problem;
-    for (const std::string& difference : job.differences) problem += xml_text(difference) + "\n";
-    body += fmt::format("    <testcase classname=\"{}\" name=\"came out as declared\">{}</testcase>\n", xml_text(suite),
-                        problem.empty() ? "" : "<failure message=\"not as declared\">" + problem + "</failure>");
-    ++tests;
-    failures += problem.empty() ? 0 : 1;
-  }
-  return fmt::format(
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites tests=\"{0}\" failures=\"{1}\">\n  <testsuite "
-      "name=\"{2}\" tests=\"{0}\" failures=\"{1}\" errors=\"0\" skipped=\"0\">\n{3}  </testsuite>\n</testsuites>\n",
-      tests, failures, xml_text(record.scenario->name), body);
 }
 
 }  // namespace culprit

@@ -2,100 +2,252 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
 #include "base/version.hpp"
+#include "report/explain.hpp"
+#include "report/known_reports.hpp"
 #include "report/markup.hpp"
 #include "report/wording.hpp"
 #include "terminal/escape.hpp"
+#include "trace/collective_diff.hpp"
 
 namespace culprit {
 namespace {
 
 std::string symbol(const Outcome& outcome) {
   if (outcome.outcome == OutcomeClass::kPass) return "✅ PASS";
-  return (row_of(outcome.outcome).silent ? "⚠️ " : "❌ ") + outcome_in_words(outcome);
+  return (row_of(outcome.outcome).silent ? "⚠️ " : "❌ ") +
+         markdown_text(outcome_in_words(outcome));
 }
 
-std::string fold(const std::string& summary, const std::string& body) {
-  return fmt::format("<details><summary>{}</summary>\n\n{}\n</details>\n\n", summary, body);
+// A piece of the report that may be left out, or cut between its lines, where the whole is too
+// long.
+struct Part {
+  std::string summary;  // set: folded under it
+  std::string head;     // stays as long as the part does
+  std::vector<std::string> lines;
+};
+
+std::string rendered(const Part& part, std::size_t num_lines) {
+  std::string text = part.head;
+  for (std::size_t i = 0; i < num_lines; ++i) text += part.lines[i];
+  if (num_lines < part.lines.size())
+    text += fmt::format(
+        "\n{} of {} lines left out: a tracker takes {} characters. report.html and report.json "
+        "hold all.\n",
+        part.lines.size() - num_lines, part.lines.size(), kMarkdownLimit);
+  if (part.summary.empty()) return text + "\n";
+  return fmt::format("<details><summary>{}</summary>\n\n{}\n</details>\n\n", part.summary, text);
 }
 
-std::string job_sections(const RunRecord& record, const JobResult& job) {
+// The lines at the top: what fails, the worst first.
+std::string verdicts(const RunRecord& record) {
   std::string text;
-  if (job.minimal.empty()) text += "**PASS**: no combination of these switches fails.\n\n";
-  for (const MinimalFinding& finding : job.minimal) {
-    const Outcome& outcome = job.outcomes[finding.index];
-    text += fmt::format("- **{}** `{}`: {} ({})\n", verdict_word(outcome), minimal_label(job, finding),
-                        outcome_in_words(outcome), place_in_words(job, outcome));
-  }
-  if (!job.minimal.empty()) text += fmt::format("\n{}.\n\n", not_needed_in_words(job));
-  for (const std::string& difference : job.differences) text += fmt::format("> not as declared: {}\n\n", difference);
-
-  if (!job.minimal.empty()) {
-    text += "### Fixes\n\n| fix |";
-    std::string rule = "| --- |";
+  for (const JobResult& job : record.jobs) {
+    if (!job.title.empty()) text += fmt::format("{}:\n\n", markdown_text(job.title));
+    if (job.minimal.empty()) text += "**PASS**: no combination of these switches fails.\n\n";
     for (const MinimalFinding& finding : job.minimal) {
-      text += fmt::format(" {} |", minimal_label(job, finding));
-      rule += " --- |";
+      const Outcome& outcome = job.outcomes[finding.index];
+      text += fmt::format("- **{}** `{}`: {} ({})\n", verdict_word(outcome),
+                          minimal_label(job, finding), markdown_text(outcome_in_words(outcome)),
+                          markdown_text(place_in_words(job, outcome)));
     }
-    text += " cost |\n" + rule + " --- |\n";
-    for (std::size_t f = 0; f < candidate_fixes().size(); ++f) {
-      const Fix& fix = candidate_fixes()[f];
-      text += fmt::format("| {}{} |", fix.name, fix.meaning.empty() ? "" : " (" + fix.meaning + ")");
-      for (const MinimalFinding& finding : job.minimal) text += fmt::format(" {} |", fix_in_words(finding, f));
-      text += fmt::format(" {} |\n", fix_cost(job, f));
-    }
-    text += "\nCost is counted during the trials and compared with a new handle (view).\n\n";
-    text += "### Repeat a minimal cell\n\n```\n";
-    for (const MinimalFinding& finding : job.minimal)
-      text += repeat_command(record, cell_of(job.matrix, job.matrix.choices[finding.index])) + "\n";
-    text += "```\n\n";
+    if (!job.minimal.empty())
+      text += fmt::format("\n{}.\n\n", markdown_text(not_needed_in_words(job)));
+    if (const std::string left_out = left_out_in_words(job); !left_out.empty())
+      text += markdown_text(left_out) + ".\n\n";
+    for (const std::string& difference : job.differences)
+      text += fmt::format("> not as declared: {}\n\n", markdown_text(difference));
   }
-  std::string table = "| switches on | outcome |\n| --- | --- |\n";
-  for (std::size_t i = 0; i < job.matrix.choices.size(); ++i)
-    table += fmt::format("| {} | {} |\n", label_of(job.matrix, job.matrix.choices[i]), symbol(job.outcomes[i]));
-  text += fold(fmt::format("Matrix: {} cells", job.matrix.choices.size()), table);
-
-  std::string evidence;
-  for (const MinimalFinding& finding : job.minimal) {
-    const Outcome& outcome = job.outcomes[finding.index];
-    evidence += fmt::format("**{}**: `{}`", minimal_label(job, finding), fingerprint(outcome));
-    if (!outcome.where.empty()) evidence += fmt::format(", at {}", markdown_text(outcome.where));
-    if (!outcome.message.empty()) evidence += fmt::format("\n\n> {}", markdown_text(outcome.message));
-    evidence += "\n\n";
-  }
-  if (!evidence.empty()) text += fold("Evidence", evidence);
   return text;
 }
 
-std::string launch_section(const LaunchNotes& launch) {
-  if (launch.file.empty()) return "";
-  const auto list = [](const std::vector<std::string>& lines) {
-    std::string text;
-    for (const std::string& line : lines) text += fmt::format("- {}\n", markdown_text(line));
-    return text.empty() ? "- none\n" : text;
+std::string first_bad_section(const RunRecord& record, const JobResult& job) {
+  std::string text = "### First bad value\n\n";
+  bool has_number = false;
+  for (const MinimalFinding& finding : job.minimal) {
+    const Outcome& outcome = job.outcomes[finding.index];
+    text += fmt::format("- {}\n", markdown_text(first_bad_in_words(
+                                      job, job.matrix.choices[finding.index], outcome)));
+    has_number |= outcome.worst.has_value();
+  }
+  if (has_number)
+    text += fmt::format("\nHeld against: {}.\n", markdown_text(bounds_in_words(record)));
+  return text + "\n";
+}
+
+std::string why_section(const RunRecord& record, const JobResult& job) {
+  std::string text = "### Why each is minimal, and at which scale\n\n";
+  for (const MinimalFinding& finding : job.minimal) {
+    text += fmt::format("- `{}`\n", minimal_label(job, finding));
+    for (const std::string& line : certificate_in_words(job, finding))
+      text += fmt::format("  - {}\n", markdown_text(line));
+    text += fmt::format("  - smallest scale: {}\n", markdown_text(smallest_in_words(job, finding)));
+    for (const std::string& line : known_in_words(record, job, finding))
+      text += fmt::format("  - {}\n", line);
+  }
+  return text + "\n";
+}
+
+std::string fixes_section(const JobResult& job) {
+  std::string text = "### Fixes\n\n| fix |", rule = "| --- |";
+  for (const MinimalFinding& finding : job.minimal) {
+    text += fmt::format(" {} |", minimal_label(job, finding));
+    rule += " --- |";
+  }
+  text += " cost |\n" + rule + " --- |\n";
+  for (std::size_t f = 0; f < candidate_fixes().size(); ++f) {
+    const Fix& fix = candidate_fixes()[f];
+    text += fmt::format("| {}{} |", fix.name, fix.meaning.empty() ? "" : " (" + fix.meaning + ")");
+    for (const MinimalFinding& finding : job.minimal)
+      text += fmt::format(" {} |", markdown_text(fix_in_words(finding, f)));
+    text += fmt::format(" {} |\n", fix_cost(job, f));
+  }
+  return text + "\nCost is counted during the trials and compared with a new handle (view).\n\n";
+}
+
+std::string repeat_section(const RunRecord& record, const JobResult& job) {
+  std::string text = "### Repeat a minimal cell\n\n```\n";
+  for (const MinimalFinding& finding : job.minimal)
+    text += escape_controls(
+                repeat_command(record, cell_of(job.matrix, job.matrix.choices[finding.index]))) +
+            "\n";
+  return text + "```\n\n";
+}
+
+Part matrix_part(const JobResult& job) {
+  Part part{.summary = fmt::format("Matrix: {} cells", job.matrix.choices.size()),
+            .head = "| switches on | outcome |\n| --- | --- |\n",
+            .lines = {}};
+  for (std::size_t i = 0; i < job.matrix.choices.size(); ++i)
+    part.lines.push_back(fmt::format("| {} | {} |\n", label_of(job.matrix, job.matrix.choices[i]),
+                                     symbol(job.outcomes[i])));
+  return part;
+}
+
+Part evidence_part(const JobResult& job) {
+  Part part{.summary = "Evidence", .head = "", .lines = {}};
+  for (const MinimalFinding& finding : job.minimal) {
+    const Outcome& outcome = job.outcomes[finding.index];
+    std::string text =
+        fmt::format("**{}**: `{}`", minimal_label(job, finding), fingerprint(outcome));
+    if (!outcome.where.empty()) text += fmt::format(", at {}", markdown_text(outcome.where));
+    if (!outcome.message.empty()) text += fmt::format("\n\n> {}", markdown_text(outcome.message));
+    text += "\n\n";
+    if (!finding.neighbour_trace.ranks.empty()) {
+      const auto differences = diff_collectives(finding.trace, finding.neighbour_trace);
+      text += fmt::format(
+          "Collectives beside `{}`, which passes:{}\n\n",
+          label_of(job.matrix, job.matrix.choices[*finding.passing_neighbour]),
+          differences.empty() ? " the same calls in the same order and size on every rank." : "");
+      for (const CollectiveDifference& difference : differences)
+        text += fmt::format("- {}\n", markdown_text(difference.in_words));
+      text += differences.empty() ? "" : "\n";
+    }
+    part.lines.push_back(text);
+  }
+  return part;
+}
+
+Part launch_part(const LaunchNotes& launch) {
+  Part part{.summary = "What was read from the launch script", .head = "", .lines = {}};
+  const std::pair<const char*, const std::vector<std::string>*> lists[] = {
+      {"Modelled:\n", &launch.modelled},
+      {"\nRecognised, not modelled:\n", &launch.not_modelled},
+      {"\nNot recognised or not known:\n", &launch.unknown}};
+  for (const auto& [title, lines] : lists) {
+    part.lines.emplace_back(title);
+    for (const std::string& line : *lines)
+      part.lines.push_back(fmt::format("- {}\n", markdown_text(line)));
+    if (lines->empty()) part.lines.emplace_back("- none\n");
+  }
+  return part;
+}
+
+// The one place with time and machine.
+std::string run_section(const RunRecord& record) {
+  std::string text = fmt::format("### Command and environment\n\n```\n{}\n```\n\n",
+                                 escape_controls(shell_line(record.command)));
+  for (const auto& [name, value] : record.environment)
+    text += fmt::format("- {}: {}\n", markdown_text(name), markdown_text(value));
+  return text + fmt::format("- wall time: {:.2f} s\n- masked: {}\n", record.wall_seconds,
+                            record.masked.empty() ? "nothing" : markdown_text(record.masked));
+}
+
+constexpr std::size_t kNoticeSize = 400;  // at most, of what stands beside a part's lines
+
+// The parts within `room`: small ones whole, the others sharing what is left evenly.
+std::string folded(const std::vector<Part>& parts, std::size_t room) {
+  const auto frame_of = [](const Part& part) {
+    return part.summary.size() + part.head.size() + kNoticeSize;
   };
-  return fmt::format("Made from the launch script `{}` ({}), which was read and not run.\n\n",
-                     markdown_text(launch.file), markdown_text(launch.dialect)) +
-         fold("What was read from the launch script",
-              fmt::format("Modelled:\n{}\nRecognised, not modelled:\n{}\nNot recognised or not known:\n{}",
-                          list(launch.modelled), list(launch.not_modelled), list(launch.unknown)));
+  const auto size_of = [&](const Part& part) {
+    std::size_t size = frame_of(part);
+    for (const std::string& line : part.lines) size += line.size();
+    return size;
+  };
+  std::vector<std::size_t> order(parts.size()), num_lines(parts.size(), 0);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return size_of(parts[a]) < size_of(parts[b]);
+  });
+  for (std::size_t done = 0; done < order.size(); ++done) {
+    const Part& part = parts[order[done]];
+    const std::size_t share = room / (order.size() - done);
+    std::size_t used = frame_of(part);
+    std::size_t& lines = num_lines[order[done]];
+    while (lines < part.lines.size() && used + part.lines[lines].size() <= share)
+      used += part.lines[lines++].size();
+    room -= std::min(room, used);
+  }
+  std::string text;
+  for (std::size_t p = 0; p < parts.size(); ++p) text += rendered(parts[p], num_lines[p]);
+  return text;
+}
+
+// So many findings that even their list is too long: whole lines from the top.
+std::string cut(const std::string& head, std::string list) {
+  const std::string notice =
+      "\n(cut here: a tracker takes no more; report.html and report.json hold all)\n";
+  list.resize(std::min(list.size(), kMarkdownLimit - head.size() - notice.size() - 1));
+  list.resize(list.rfind('\n') + 1);
+  return head + list + notice;
 }
 
 }  // namespace
 
 std::string markdown_report(const RunRecord& record) {
-  std::string text = fmt::format("## culprit: {}\n\n", record.scenario->title);
-  text += fmt::format("{}; {} cells, each a process of its own.\n\n", layout_in_words(record.jobs.front()),
-                      record.num_trials);
-  text += launch_section(record.launch);
-  for (const JobResult& job : record.jobs) {
-    if (!job.title.empty()) text += fmt::format("### {}\n\n", job.title);
-    text += job_sections(record, job);
+  const std::string head =
+      fmt::format("## {}: {}\n\n", kVersionText, markdown_text(record.scenario->title));
+  std::string text =
+      verdicts(record) +
+      fmt::format(
+          "{}; {} cells, {}.\n\n", layout_in_words(record, record.jobs.front()), record.num_trials,
+          record.runtime_flags.empty() ? "each a process of its own" : "several to a process");
+  std::vector<Part> parts;
+  if (!record.launch.file.empty()) {
+    text += fmt::format("Made from the launch script {} ({}), which was read and not run.\n\n",
+                        markdown_text(record.launch.file), markdown_text(record.launch.dialect));
+    parts.push_back(launch_part(record.launch));
   }
-  text += fmt::format("### Command and environment\n\n```\n{}\n```\n\n", escape_controls(shell_line(record.command)));
-  for (const auto& [name, value] : record.environment) text += fmt::format("- {}: {}\n", name, markdown_text(value));
-  text += fmt::format("\nUpstream: {}\n", record.scenario->upstream);
-  return text;
+  for (const JobResult& job : record.jobs) {
+    if (!job.title.empty()) text += fmt::format("### {}\n\n", markdown_text(job.title));
+    if (!job.minimal.empty()) {
+      text += first_bad_section(record, job) + fixes_section(job) + repeat_section(record, job) +
+              why_section(record, job);
+      parts.push_back(evidence_part(job));
+    }
+    parts.push_back(matrix_part(job));
+  }
+  const std::string tail =
+      run_section(record) + fmt::format("\nUpstream: {}\n", record.scenario->upstream);
+  const std::size_t room = kMarkdownLimit - std::min(kMarkdownLimit, head.size() + text.size() +
+                                                                         tail.size() + kNoticeSize);
+  const std::string whole = head + text + folded(parts, room) + tail;
+  return whole.size() < kMarkdownLimit ? whole : cut(head, verdicts(record));
 }
 
 }  // namespace culprit

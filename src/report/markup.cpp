@@ -33,11 +33,16 @@ std::string xml_text(std::string_view raw) {
 std::string markdown_text(std::string_view raw) {
   std::string text;
   for (const char c : escape_controls(raw)) {
-    if (c == '<') text += "&lt;";
-    else if (c == '>') text += "&gt;";
-    else if (c == '&') text += "&amp;";
-    else if (std::string_view("\\`*_{}[]()#+!|~@").find(c) != std::string_view::npos) text += std::string("\\") + c;
-    else text += c;
+    if (c == '<')
+      text += "&lt;";
+    else if (c == '>')
+      text += "&gt;";
+    else if (c == '&')
+      text += "&amp;";
+    else if (std::string_view("\\`*_{}[]()#+!|~@").find(c) != std::string_view::npos)
+      text += std::string("\\") + c;
+    else
+      text += c;
   }
   return text;
 }

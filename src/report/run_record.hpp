@@ -1,6 +1,7 @@
 // Stage: report. Everything one run found, as the writers take it.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,8 +11,8 @@
 
 namespace culprit {
 
-// What was read from a launch script; empty when the run was not made from one. All text is the script
-// author's, raw: writers escape it for their format.
+// What was read from a launch script; empty when the run was not made from one. All text is the
+// script author's, raw: writers escape it for their format.
 struct LaunchNotes {
   std::string file;
   std::string dialect;
@@ -28,7 +29,12 @@ struct RunRecord {
   std::vector<JobResult> jobs;
   std::size_t num_trials = 0;
   double wall_seconds = 0.0;
-  std::string bin_folder;  // of the scenario programs, for the command that repeats a cell
+  std::string ran_on = "CPU threads";  // in words
+  // Where its cells ran, for the command that repeats one; empty for the default.
+  std::vector<std::string> runtime_flags = {};
+  std::int64_t started_ms = 0;  // since 1970-01-01 UTC
+  std::string bin_folder;       // of the scenario programs, for the command that repeats a cell
+  std::string masked;           // what was masked in these texts, in words; empty: nothing
 
   bool as_declared() const {
     for (const JobResult& job : jobs)
@@ -37,7 +43,8 @@ struct RunRecord {
   }
 };
 
-// Compiler and libraries, CPU, commit of this project. Never user or host names.
-std::vector<std::pair<std::string, std::string>> describe_environment();
+// Compiler and libraries, CPU, what the cells ran on, commit of this project, and those environment
+// variables that reports may show (redact.hpp). Never user or host names.
+std::vector<std::pair<std::string, std::string>> describe_environment(const std::string& runtime);
 
 }  // namespace culprit

@@ -8,20 +8,28 @@
 namespace culprit {
 namespace {
 
-const FixTrial* clearing_trial(const JobResult& job, std::size_t fix, const FixTrial** baseline) {
-  // "view" is the zero-cost fix: a new handle on the same memory.
+// Where "view" stands: the fix without a cost of its own, a new handle on the same memory.
+std::size_t view_index() {
   const auto& fixes = candidate_fixes();
-  const auto view = static_cast<std::size_t>(
-      std::find_if(fixes.begin(), fixes.end(), [](const Fix& f) { return f.name == "view"; }) - fixes.begin());
-  for (const MinimalFinding& finding : job.minimal) {
-    const FixTrial& trial = finding.fixes[0][fix];
-    const FixTrial& zero = finding.fixes[0][view];
-    if (trial.effect != FixEffect::kClears) continue;
-    *baseline = zero.effect == FixEffect::kClears ? &zero : nullptr;
-    return &trial;
-  }
-  return nullptr;
+  return static_cast<std::size_t>(
+      std::find_if(fixes.begin(), fixes.end(), [](const Fix& fix) { return fix.name == "view"; }) -
+      fixes.begin());
 }
+
+struct Range {
+  std::int64_t low = 0, high = 0;
+  bool empty = true;
+  void add(std::int64_t value) {
+    low = empty ? value : std::min(low, value);
+    high = empty ? value : std::max(high, value);
+    empty = false;
+  }
+  std::string text(const std::string& unit) const {
+    return low == high ? fmt::format("{:+} {}", low, unit)
+                       : fmt::format("{:+} to {:+} {}", low, high, unit);
+  }
+  bool is_zero() const { return low == 0 && high == 0; }
+};
 
 std::int64_t linears_run(const Cell& cell) {
   return static_cast<std::int64_t>(cell.blocks) * cell.fan_out * cell.acc * cell.tp;
@@ -29,12 +37,12 @@ std::int64_t linears_run(const Cell& cell) {
 
 }  // namespace
 
-std::string layout_in_words(const JobResult& job) {
+std::string layout_in_words(const RunRecord& record, const JobResult& job) {
   Cell largest = job.matrix.base;
   for (const Axis& axis : job.matrix.axes)
     if (axis.on[0].field == "pp") field("pp").set(largest, axis.on[0].value);
-  return fmt::format("tp {} x pp {}, {} micro-batch{}, CPU threads", largest.tp, largest.pp, largest.acc,
-                     largest.acc == 1 ? "" : "es");
+  return fmt::format("tp {} x pp {}, {} micro-batch{}, {}", largest.tp, largest.pp, largest.acc,
+                     largest.acc == 1 ? "" : "es", record.ran_on);
 }
 
 std::string verdict_word(const Outcome& outcome) {
@@ -60,21 +68,27 @@ std::string outcome_in_words(const Outcome& outcome) {
     default:
       break;
   }
-  std::string text = outcome.kind.empty() ? std::string(row_of(outcome.outcome).name) : outcome.kind;
+  std::string text =
+      outcome.kind.empty() ? std::string(row_of(outcome.outcome).name) : outcome.kind;
   if (first && first->phase != "start" && first->phase != "finish")
     text += fmt::format(" in the {} of micro-batch {}", first->phase, first->micro_batch);
   return text;
 }
 
+std::string ranks_in_words(const JobResult& job, const Place& place) {
+  const auto num_ranks = 1 + std::count(place.ranks.begin(), place.ranks.end(), ',');
+  if (num_ranks == job.matrix.base.tp && num_ranks > 1)
+    return num_ranks == 2 ? "both ranks" : "all ranks";
+  return (num_ranks == 1 ? "rank " : "ranks ") + place.ranks;
+}
+
 std::string place_in_words(const JobResult& job, const Outcome& outcome) {
   if (!outcome.first) return "";
   const Place& first = *outcome.first;
-  const auto num_ranks = 1 + std::count(first.ranks.begin(), first.ranks.end(), ',');
-  std::string ranks = "rank " + first.ranks;
-  if (num_ranks == job.matrix.base.tp && num_ranks > 1) ranks = num_ranks == 2 ? "both ranks" : "all ranks";
+  const std::string ranks = ranks_in_words(job, first);
   if (!first.tensor.empty())
-    return fmt::format("stage {}, {}, {} of micro-batch {}, first seen in {}", first.stage, ranks, first.phase,
-                       first.micro_batch, first.tensor);
+    return fmt::format("stage {}, {}, {} of micro-batch {}, first seen in {}", first.stage, ranks,
+                       first.phase, first.micro_batch, first.tensor);
   return fmt::format("stage {}, {}", first.stage, ranks);
 }
 
@@ -85,24 +99,33 @@ std::string minimal_label(const JobResult& job, const MinimalFinding& finding) {
 std::string not_needed_in_words(const JobResult& job) {
   if (job.minimal.empty()) return "";
   std::vector<std::string> parts;
-  bool singles_pass = true;
+  // Only said when every value of every switch was run alone and passed.
+  std::size_t singles = 0, on_values = 0;
+  for (const Axis& axis : job.matrix.axes) on_values += axis.on.size();
   for (std::size_t i = 0; i < job.matrix.choices.size(); ++i)
-    if (num_on(job.matrix.choices[i]) == 1) singles_pass &= job.outcomes[i].outcome == OutcomeClass::kPass;
-  const bool one_suffices = std::all_of(job.minimal.begin(), job.minimal.end(), [](const MinimalFinding& finding) {
-    return finding.one_micro_batch.outcome != OutcomeClass::kPass;
-  });
+    singles += num_on(job.matrix.choices[i]) == 1 && job.outcomes[i].outcome == OutcomeClass::kPass
+                   ? 1
+                   : 0;
+  const bool singles_pass = singles == on_values;
+  const bool one_suffices =
+      std::all_of(job.minimal.begin(), job.minimal.end(), [](const MinimalFinding& finding) {
+        return finding.one_micro_batch.outcome != OutcomeClass::kPass;
+      });
   std::string text = singles_pass ? "each switch alone passes; " : "";
   text += "not needed: any further switch";
-  if (one_suffices && job.matrix.base.acc > 1) text += fmt::format(", {} micro-batches (1 suffices)", job.matrix.base.acc);
+  if (one_suffices && job.matrix.base.acc > 1)
+    text += fmt::format(", {} micro-batches (1 suffices)", job.matrix.base.acc);
   return text + ", a GPU";
 }
 
 std::string fix_in_words(const MinimalFinding& finding, std::size_t fix) {
   const auto words = [](const FixTrial& trial) {
     std::string text{effect_name(trial.effect)};
-    if (trial.effect == FixEffect::kFailsDifferently || trial.effect == FixEffect::kTurnsSilent)
-      text += fmt::format(": {}", trial.outcome.kind.empty() ? std::string(row_of(trial.outcome.outcome).name)
-                                                             : trial.outcome.kind);
+    if (trial.effect == FixEffect::kFailsDifferently || trial.effect == FixEffect::kTurnsSilent ||
+        trial.effect == FixEffect::kBreaks)
+      text += fmt::format(": {}", trial.outcome.kind.empty()
+                                      ? std::string(row_of(trial.outcome.outcome).name)
+                                      : trial.outcome.kind);
     if (trial.effect == FixEffect::kStillWrong)
       text += trial.outcome.outcome == OutcomeClass::kMissingGrad
                   ? " (missing)"
@@ -111,10 +134,10 @@ std::string fix_in_words(const MinimalFinding& finding, std::size_t fix) {
   };
   const FixTrial& one = finding.fixes[0][fix];
   const FixTrial& two = finding.fixes[1][fix];
-  if (one.effect == FixEffect::kNotApplicable) return "not applicable";
   std::string text = words(one);
   if (two.effect != one.effect || words(two) != words(one)) {
-    const bool both_wrong = one.effect == FixEffect::kStillWrong && two.effect == FixEffect::kStillWrong;
+    const bool both_wrong =
+        one.effect == FixEffect::kStillWrong && two.effect == FixEffect::kStillWrong;
     if (!both_wrong) text += fmt::format("; 2 linears: {}", words(two));
   }
   return text;
@@ -122,7 +145,7 @@ std::string fix_in_words(const MinimalFinding& finding, std::size_t fix) {
 
 std::string fix_summary(const JobResult& job, std::size_t fix) {
   std::size_t cleared = 0, applicable = 0;
-  bool silent = false;
+  bool silent = false, breaks = false;
   for (const MinimalFinding& finding : job.minimal)
     for (const auto& trials : finding.fixes) {
       const FixEffect effect = trials[fix].effect;
@@ -130,35 +153,88 @@ std::string fix_summary(const JobResult& job, std::size_t fix) {
       ++applicable;
       cleared += effect == FixEffect::kClears ? 1 : 0;
       silent |= effect == FixEffect::kTurnsSilent;
+      breaks |= effect == FixEffect::kBreaks;
     }
   if (applicable == 0) return "not applicable";
   std::string text = "clears some";
-  if (cleared == applicable && applicable == 2 * job.minimal.size()) text = "clears all";
+  if (cleared == applicable && applicable == 2 * job.minimal.size()) text = kClearsAll;
   if (cleared == 0) text = "clears none";
+  if (breaks) text += ", breaks a passing cell";
   return silent ? text + ", turns an error silent" : text;
 }
 
 std::string fix_cost(const JobResult& job, std::size_t fix) {
-  const FixTrial* baseline = nullptr;
-  const FixTrial* trial = clearing_trial(job, fix, &baseline);
-  if (!trial) return "-";
-  if (!baseline) return fmt::format("{} bytes copied in all", trial->outcome.copied_bytes);
-  const auto copied = trial->outcome.copied_bytes - baseline->outcome.copied_bytes;
-  const auto held = trial->outcome.peak_bytes - baseline->outcome.peak_bytes;
-  const auto collectives = trial->outcome.collectives - baseline->outcome.collectives;
-  std::string text = copied == 0 ? "0 bytes"
-                                 : fmt::format("{:+} bytes copied a linear", copied / linears_run(trial->cell));
-  if (held != 0) text += fmt::format(", {:+} held at peak", held);
-  if (collectives != 0) text += fmt::format(", {:+} collectives", collectives);
+  Range copied, held, collectives;
+  bool clears = false;
+  for (const MinimalFinding& finding : job.minimal) {
+    const FixTrial& trial = finding.fixes[0][fix];
+    const FixTrial& view = finding.fixes[0][view_index()];
+    clears |= trial.effect == FixEffect::kClears;
+    // Only a finished run has its full cost, and only beside another one of the same cell does it
+    // mean something.
+    if (trial.effect != FixEffect::kClears || view.effect != FixEffect::kClears) continue;
+    copied.add((trial.outcome.copied_bytes - view.outcome.copied_bytes) / linears_run(trial.cell));
+    held.add(trial.outcome.peak_bytes - view.outcome.peak_bytes);
+    collectives.add(trial.outcome.collectives - view.outcome.collectives);
+  }
+  if (!clears) return "-";
+  if (copied.empty) return "not known: view does not clear what this clears";
+  std::string text = copied.is_zero() ? "0 bytes" : copied.text("bytes copied a linear");
+  if (!held.is_zero()) text += ", " + held.text("bytes held at peak");
+  if (!collectives.is_zero()) text += ", " + collectives.text("collectives");
   return text;
+}
+
+std::string left_out_in_words(const JobResult& job) {
+  std::string text;
+  for (const std::string& line : job.matrix.left_out)
+    text += (text.empty() ? "not in the matrix: " : "; ") + line;
+  return text;
+}
+
+std::string verdict_in_words(const JobResult& job) {
+  if (job.minimal.empty()) return "no combination of these switches fails";
+  std::string text, fixes;
+  for (const MinimalFinding& finding : job.minimal)
+    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", minimal_label(job, finding),
+                        row_of(job.outcomes[finding.index].outcome).silent ? " (silent)" : "");
+  for (std::size_t f = 0; f < candidate_fixes().size(); ++f)
+    if (fix_summary(job, f) == kClearsAll)
+      fixes += (fixes.empty() ? "" : ", ") + candidate_fixes()[f].name;
+  return fmt::format("fails with {}; {}", text,
+                     fixes.empty() ? "no fix tried clears all" : "cleared by " + fixes);
 }
 
 std::string shell_line(const std::vector<std::string>& words) {
   std::string line;
   for (const std::string& word : words) {
-    const bool plain = !word.empty() && word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                                               "0123456789_-+=./,:@%") == std::string::npos;
+    if (std::any_of(word.begin(), word.end(),
+                    [](unsigned char c) { return c < 0x20 || c == 0x7f; })) {
+      // A shell reads control characters back from $'...' only.
+      if (!line.empty()) line += ' ';
+      line += "$'";
+      for (const char c : word) {
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+          line += fmt::format("\\x{:02x}", c);
+        else if (c == '\'' || c == '\\')
+          line += std::string("\\") + c;
+        else
+          line += c;
+      }
+      line += '\'';
+      continue;
+    }
+    const bool plain = !word.empty() && word.find_first_not_of(
+                                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                            "0123456789_-+=./,:@%") == std::string::npos;
     if (!line.empty()) line += ' ';
+    if (word.starts_with("~/") &&
+        word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                               "0123456789_-+=./,:@%",
+                               1) == std::string::npos) {
+      line += word;  // a masked home folder: quoted it would not be one
+      continue;
+    }
     if (plain) {
       line += word;
       continue;
@@ -170,9 +246,14 @@ std::string shell_line(const std::vector<std::string>& words) {
   return line;
 }
 
+std::string program_of(const RunRecord& record) {
+  return (std::filesystem::path(record.bin_folder) / record.scenario->name).string();
+}
+
 std::string repeat_command(const RunRecord& record, const Cell& cell) {
-  std::vector<std::string> words{(std::filesystem::path(record.bin_folder) / record.scenario->name).string()};
-  for (const std::string& flag : program_flags(cell)) words.push_back(flag);
+  std::vector<std::string> words{program_of(record)};
+  for (const auto& flags : {record.runtime_flags, program_flags(cell)})
+    words.insert(words.end(), flags.begin(), flags.end());
   return shell_line(words);
 }
 

@@ -8,11 +8,13 @@
 
 namespace culprit {
 
-// "tp 2 x pp 2, 4 micro-batches, CPU threads"
-std::string layout_in_words(const JobResult& job);
+// "tp 2 x pp 2, 4 micro-batches, CPU threads", or "..., cuda:0"
+std::string layout_in_words(const RunRecord& record, const JobResult& job);
 // "gradient of embed off by 2.27 x its largest entry, no error"; "LEAF_INPLACE in the recompute of
 // micro-batch 0"; "PASS".
 std::string outcome_in_words(const Outcome& outcome);
+// "both ranks", "rank 0"
+std::string ranks_in_words(const JobResult& job, const Place& place);
 // "stage 0, both ranks"
 std::string place_in_words(const JobResult& job, const Outcome& outcome);
 // "each switch alone passes; not needed: ..."
@@ -21,12 +23,21 @@ std::string not_needed_in_words(const JobResult& job);
 std::string verdict_word(const Outcome& outcome);
 // One fix at one minimal combination: the effect at one linear, and at two where that differs.
 std::string fix_in_words(const MinimalFinding& finding, std::size_t fix);
-// "clears all", "clears some", "no effect", ...
+inline constexpr const char* kClearsAll = "clears all";
+// kClearsAll, "clears some", "no effect", ...
 std::string fix_summary(const JobResult& job, std::size_t fix);
-// What the fix costs beside a new handle (view), as counted during the trials; "-" where it clears nothing.
+// What the fix costs beside a new handle (view), as counted during the trials; "-" where it clears
+// nothing.
 std::string fix_cost(const JobResult& job, std::size_t fix);
+// "not in the matrix: recompute: not asked for (--recompute)"; empty when every switch of the
+// scenario is in.
+std::string left_out_in_words(const JobResult& job);
+// The whole verdict in one line: what fails, and what clears it.
+std::string verdict_in_words(const JobResult& job);
 // A name for the column of a minimal combination: its label.
 std::string minimal_label(const JobResult& job, const MinimalFinding& finding);
+// The scenario's program, as the folder of a run's programs is shown.
+std::string program_of(const RunRecord& record);
 // The command that repeats one cell.
 std::string repeat_command(const RunRecord& record, const Cell& cell);
 // The words of a command line, quoted for a shell where needed.

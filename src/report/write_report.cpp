@@ -11,48 +11,81 @@
 
 #include "base/error.hpp"
 #include "base/whole_file.hpp"
+#include "report/chrome_trace.hpp"
+#include "report/ctrf_report.hpp"
+#include "report/dot_report.hpp"
+#include "report/html_report.hpp"
+#include "report/issue_form.hpp"
 #include "report/json_report.hpp"
+#include "report/junit_report.hpp"
 #include "report/markdown_report.hpp"
+#include "report/run_file.hpp"
+#include "report/svg_report.hpp"
 
 namespace culprit {
 namespace fs = std::filesystem;
+
 RunFolder::RunFolder(const fs::path& path) : path_(path) {
   std::error_code error;
   if (fs::exists(fs::symlink_status(path, error)))
-    throw UsageError(fmt::format("{}: exists already; a run never overwrites, choose another --out", path.string()));
-  fs::create_directories(path, error);
+    throw UsageError(fmt::format("{}: exists already; a run never overwrites, choose another --out",
+                                 path.string()));
+  error.clear();
+  if (path.has_parent_path()) fs::create_directories(path.parent_path(), error);
+  // False without an error: another run made it in the meantime.
+  if (!error && !fs::create_directory(path, error) && !error)
+    throw UsageError(fmt::format("{}: exists already; a run never overwrites, choose another --out",
+                                 path.string()));
   if (error) throw SetupError(fmt::format("{}: can't be made: {}", path.string(), error.message()));
   const fs::path cells = path / "cells.jsonl";
   cells_fd_ = ::open(cells.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
-  if (cells_fd_ < 0) throw SetupError(fmt::format("{}: can't be written: {}", cells.string(), std::strerror(errno)));
+  if (cells_fd_ < 0)
+    throw SetupError(fmt::format("{}: can't be written: {}", cells.string(), std::strerror(errno)));
 }
 
 RunFolder::~RunFolder() { ::close(cells_fd_); }
 
 void RunFolder::append_cell(const std::string& json_line) {
   const std::string line = json_line + "\n";
-  // One write a line: a kill can cut the file only between lines, or inside the last one on a full disk.
-  if (::write(cells_fd_, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
-    throw SetupError(fmt::format("{}: can't be written", (path_ / "cells.jsonl").string()));
+  // As a rule one write a line: a kill can cut the file only between lines, or inside the last one
+  // on a full disk.
+  for (std::size_t written = 0; written < line.size();) {
+    const ssize_t count = ::write(cells_fd_, line.data() + written, line.size() - written);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0)
+      throw SetupError(fmt::format("{}: can't be written: {}", (path_ / "cells.jsonl").string(),
+                                   std::strerror(errno)));
+    written += static_cast<std::size_t>(count);
+  }
 }
 
 fs::path RunFolder::traces() const {
   const fs::path folder = path_ / "traces";
   std::error_code error;
   fs::create_directory(folder, error);
-  if (error) throw SetupError(fmt::format("{}: can't be made: {}", folder.string(), error.message()));
+  if (error)
+    throw SetupError(fmt::format("{}: can't be made: {}", folder.string(), error.message()));
   return folder;
 }
 
-void RunFolder::write_report(const RunRecord& record) const {
-  write_whole_file(path_ / "report.md", markdown_report(record));
-  write_whole_file(path_ / "report.json", json_report(record));
-  write_whole_file(path_ / "junit.xml", junit_report(record));
+void write_reports(const fs::path& folder, const RunRecord& record,
+                   const std::vector<std::string>& forms) {
+  write_whole_file(folder / "run.json", run_file(record));
+  write_whole_file(folder / "report.md", markdown_report(record));
+  write_whole_file(folder / "report.html", html_report(record));
+  write_whole_file(folder / "matrix.svg", svg_report(record));
+  write_whole_file(folder / "report.json", json_report(record));
+  write_whole_file(folder / "junit.xml", junit_report(record));
+  write_whole_file(folder / "ctrf.json", ctrf_report(record));
+  write_whole_file(folder / "trace.json", chrome_trace(record));
+  write_whole_file(folder / "graph.dot", dot_report(record));
+  for (const std::string& form : forms)
+    write_whole_file(folder / fmt::format("form_{}.md", form), issue_form(record, form));
 }
 
 fs::path default_run_folder() {
-  const fs::path base =
-      fs::path("repro-out") / fmt::format("{:%Y-%m-%dT%H-%M-%S}", fmt::localtime(std::time(nullptr)));
+  const fs::path base = fs::path("repro-out") /
+                        fmt::format("{:%Y-%m-%dT%H-%M-%S}", fmt::localtime(std::time(nullptr)));
   fs::path path = base;
   for (int i = 2; fs::exists(path); ++i) path = base.string() + fmt::format("-{}", i);
   return path;

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "report/run_record.hpp"
 
@@ -19,8 +20,6 @@ class RunFolder {
 
   // Errors: SetupError.
   void append_cell(const std::string& json_line);
-  // Writes report.md, report.json and junit.xml, each whole or not at all. Errors: SetupError.
-  void write_report(const RunRecord& record) const;
   // The folder for traces within it; made when first asked for. Errors: SetupError.
   std::filesystem::path traces() const;
   const std::filesystem::path& path() const { return path_; }
@@ -29,6 +28,11 @@ class RunFolder {
   std::filesystem::path path_;
   int cells_fd_ = -1;
 };
+
+// Writes the record (run.json), every report and the asked-for tracker forms (issue_form.hpp) into an existing folder,
+// each file whole or not at all (docs/schemas.md). The record's texts are to be masked before (redact.hpp). Errors:
+// UsageError for an unknown form; SetupError.
+void write_reports(const std::filesystem::path& folder, const RunRecord& record, const std::vector<std::string>& forms);
 
 // "repro-out/2026-11-30T06-12-45", and with a number behind it where that exists.
 std::filesystem::path default_run_folder();

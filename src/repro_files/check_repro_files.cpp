@@ -67,6 +67,7 @@ std::vector<ProcessResult> run_all(const std::vector<ProcessRequest>& requests,
       .jobs = std::max<std::size_t>(1, options.jobs),
       .on_start = {},
       .on_done = [&](std::size_t i, ProcessResult&& result) { results[i] = std::move(result); },
+      .on_line = {},
       .cancel_fd = options.cancel_fd};
   if (!run_processes(requests, run))
     throw SetupError("stopped by a signal while reproductions were built and run");

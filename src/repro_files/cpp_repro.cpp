@@ -36,6 +36,12 @@ RuleLine identity_rule(const Traits& is) {
   return {};
 }
 
+RuleLine frozen_rule() {
+  return {"if (saved_x->stop_gradient) return std::vector<Tensor>(2);",
+          "if (x->stop_gradient) return std::vector<Tensor>(2);",
+          "asks what was saved; a fix: asks x"};
+}
+
 RuleLine rule_at_fault(const ReproPlan& plan, const ProgramText& program) {
   const Traits& is = plan.traits;
   if (is.has("none_refused"))
@@ -47,6 +53,7 @@ RuleLine rule_at_fault(const ReproPlan& plan, const ProgramText& program) {
     return {"return std::vector{dx, dw};",
             "return std::vector{x->stop_gradient ? nullptr : dx, dw};",
             "dx whatever x needs; a fix: x->stop_gradient ? nullptr : dx"};
+  if (is.has("frozen_linear") && (is.has("copy") || is.has("view"))) return frozen_rule();
   if (is.has("freed"))
     return {"backward(y, dy, /*retain_graph=*/false);", "backward(y, dy, /*retain_graph=*/true);",
             "frees what the block captured; a fix: true"};
@@ -113,7 +120,8 @@ std::string engine_text(const ReproPlan& plan, const ProgramText& program, const
   values["IF_THERE"] = text_if("gives_none", "; to && dx");
   values["VERSION_NOTE"] =
       text_if("versions", ": its impl, and the version that it must still have");
-  values["SAVERS"] = has("overlap") ? "an operator keeps" : "a matmul keeps";
+  values["SAVERS"] =
+      has("overlap") || has("frozen_linear") ? "an operator keeps" : "a matmul keeps";
   values["ROOTS"] = has("wide") ? "const Tensors& roots, const Tensors& seeds"
                                 : "const Tensor& y, const Tensor& dy";
   values["MARK_STOPS"] = has("mark_stops") ? "true" : "false";
@@ -141,6 +149,7 @@ std::string engine_text(const ReproPlan& plan, const ProgramText& program, const
   values["NONE_RULE"] = rule.marked();
   values["OVERLAP_RULE"] =
       has("stopped_rule") && !has("none_refused") ? rule.marked() : "return std::vector{dx, dw};";
+  values["FROZEN_RULE"] = rule.today == frozen_rule().today ? rule.marked() : frozen_rule().today;
   values["INNER_BACKWARD"] = has("freed")  ? rule.marked()
                              : has("wide") ? "backward({y}, {dy});"
                                            : "backward(y, dy);";

@@ -186,11 +186,12 @@ class Writer {
     if (!tp_) return x;
     if (!python_) return fmt::format("{}({})", name, x);
     if (plan_.traits.has("reference")) return fmt::format("{}({}, group)", name, x);
-    return name == "identity" ? fmt::format(fmt::runtime(plan_.values.at("APPLY_IDENTITY")), x)
-           : name == "all_reduce"
-               ? fmt::format(fmt::runtime(plan_.values.at("APPLY_ALL_REDUCE")), x)
-           : name == "gather" ? fmt::format(fmt::runtime(plan_.values.at("APPLY_GATHER")), x)
-                              : fmt::format(fmt::runtime(plan_.values.at("APPLY_OVERLAP")), x);
+    const auto form = name == "identity"        ? "APPLY_IDENTITY"
+                      : name == "all_reduce"    ? "APPLY_ALL_REDUCE"
+                      : name == "gather"        ? "APPLY_GATHER"
+                      : name == "frozen_linear" ? "APPLY_FROZEN"
+                                                : "APPLY_OVERLAP";
+    return fmt::format(fmt::runtime(plan_.values.at(form)), x);
   }
 
   std::string expression(const OperatorCall& call, const std::vector<std::string>& in) const {
@@ -212,6 +213,10 @@ class Writer {
         return region("all_reduce", matmul(in[0], in[1]));
       case ModelOperator::kGather:
         return region("gather", in[0]);
+      case ModelOperator::kFrozenColumnLinear:
+        if (!plan_.traits.has("frozen_linear")) return matmul(region("identity", in[0]), in[1]);
+        return region("frozen_linear", region("identity", in[0]) + ", " + in[1]);
+      case ModelOperator::kOverlapLinear:  // refused before (repro_plan.cpp)
       case ModelOperator::kRecompute:
         break;
     }

@@ -12,7 +12,7 @@ $SETUP_LINES$
 $IMPORTS$
 import numpy as np
 import paddle
-%gather% from paddle.autograd import PyLayer
+%gather|frozen_linear% from paddle.autograd import PyLayer
 %row% from paddle.distributed import ReduceOp
 %overlap% from paddle.distributed.fleet.layers.mpu import mp_layers
 %identity|row% from paddle.distributed.fleet.layers.mpu import mp_ops
@@ -76,6 +76,19 @@ class Gather(PyLayer):
         return paddle.assign(dy[:, ctx.columns])
 )py";
 
+const char* const kFrozenLinear = R"py(
+
+class FrozenLinear(PyLayer):  # as the quantised linear of paddleformers 1.2.0
+    @staticmethod
+    def forward(ctx, x, weight):
+        ctx.save_for_backward(x, weight, None)
+        return x @ weight
+    @staticmethod
+    def backward(ctx, dy):
+        x, weight, _ = ctx.saved_tensor()
+        return None if x.stop_gradient else dy @ weight.T, None
+)py";
+
 // On one rank, the reference, there is no group.
 const char* const kWithoutGroup = R"py(
 
@@ -83,6 +96,8 @@ const char* const kWithoutGroup = R"py(
 %identity%     return x if group is None else $CALL_IDENTITY$
 %overlap% def overlap_linear(x, weight, group):
 %overlap%     return x @ weight if group is None else $CALL_OVERLAP$
+%frozen_linear% def frozen_linear(x, weight, group):
+%frozen_linear%     return x @ weight if group is None else $CALL_FROZEN$
 %row% def all_reduce(x, group):
 %row%     return x if group is None else $CALL_ALL_REDUCE$
 %gather% def gather(x, group):

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <filesystem>
 
+#include "base/exit_status.hpp"
 #include "target/error_line.hpp"
 #include "target/outcome_line.hpp"
 #include "terminal/escape.hpp"
@@ -20,7 +22,10 @@ void fail(JudgedRun& run, std::string fingerprint) {
 
 // 77: what it needs is not here; 125: can't tell (git bisect); 126, 127: the shell could not start
 // it.
-bool is_unresolved_status(int status) { return status == 77 || (status >= 125 && status <= 127); }
+bool is_unresolved_status(int status, std::span<const int> more) {
+  return status == 77 || (status >= 125 && status <= 127) ||
+         std::find(more.begin(), more.end(), status) != more.end();
+}
 
 std::string signal_name(int number) {
   const char* name = ::sigabbrev_np(number);
@@ -40,8 +45,7 @@ void classify_exit(const ProcessResult& result, bool has_error_lines, const std:
 
 }  // namespace
 
-JudgedRun classify(const ProcessResult& result, std::span<const OutputPattern> patterns,
-                   bool has_error_lines) {
+JudgedRun classify(const ProcessResult& result, const JudgeRules& rules) {
   JudgedRun run;
   run.note = describe(result);
   const bool has_exited = result.end == ProcessEnd::kExited;
@@ -55,9 +59,10 @@ JudgedRun classify(const ProcessResult& result, std::span<const OutputPattern> p
                                                                    : find_error_line(err, out);
   if (!error_line.empty())
     run.note += ": " + cut_to_width(escape_controls(error_line), kMaxNoteColumns);
-  if (has_exited && is_unresolved_status(result.value)) return run;
+  if (has_exited && is_unresolved_status(result.value, rules.unresolved_statuses)) return run;
+  if (line) run.cost = line->cost;
 
-  for (const OutputPattern& pattern : patterns)
+  for (const OutputPattern& pattern : rules.patterns)
     if (pattern.matches(err) || pattern.matches(out)) {
       fail(run, "MATCH:" + pattern.name());
       return run;
@@ -77,9 +82,15 @@ JudgedRun classify(const ProcessResult& result, std::span<const OutputPattern> p
       fail(run, "HANG:stalled");
       break;
     default:
-      classify_exit(result, has_error_lines, error_line, run);
+      classify_exit(result, rules.has_error_lines, error_line, run);
   }
   return run;
+}
+
+bool is_silent(const std::string& fingerprint) {
+  if (fingerprint.starts_with("DUMP:") && fingerprint != "DUMP:none") return true;
+  const auto outcome = outcome_named(fingerprint.substr(0, fingerprint.find_first_of(":@")));
+  return outcome && row_of(*outcome).silent;
 }
 
 void judge_dump(const std::string& path, const Dump& reference, const DumpTolerance& tolerance,

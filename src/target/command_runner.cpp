@@ -114,7 +114,7 @@ class CommandRunner {
 
   // Judges a finished run and removes its dump.
   JudgedRun judge(const ProcessResult& result, const std::string& dump_path) {
-    JudgedRun run = classify(result, target_.patterns(), target_.spec().has_error_lines);
+    JudgedRun run = classify(result, target_.judge_rules());
     if (run.trial.status == Trial::Status::kPass && target_.has_dump())
       judge_dump(written_path(dump_path), reference_dump_, target_.spec().tolerance, run);
     if (run.trial.status == Trial::Status::kPass)
@@ -162,7 +162,7 @@ class CommandRunner {
     const std::uint64_t id = is_recorded ? journal_->start(assignment) : 0;
     const ProcessResult result = run_alone(request_for(assignment, path));
     if (result.end == ProcessEnd::kCancelled) return false;
-    const JudgedRun run = classify(result, target_.patterns(), target_.spec().has_error_lines);
+    const JudgedRun run = classify(result, target_.judge_rules());
     if (options_.on_trial) options_.on_trial({assignment, run.trial, result, run.note});
     if (run.trial.status != Trial::Status::kPass)
       throw UsageError(
@@ -172,7 +172,8 @@ class CommandRunner {
                       end_of(result.err.text())));
     if (target_.has_dump()) keep_reference_dump(path);
     slowest_pass_ = std::max(slowest_pass_, result.wall_seconds);
-    if (is_recorded) journal_->finish(id, assignment, run.trial, result.wall_seconds, run.note);
+    if (is_recorded)
+      journal_->finish(id, assignment, run.trial, result.wall_seconds, run.note, run.cost);
     return has_reference_ = true;
   }
 
@@ -218,7 +219,8 @@ class CommandRunner {
       const Assignment& assignment = batch[missing[index]];
       const JudgedRun judged = judge(result, dumps[index]);
       if (journal_)
-        journal_->finish(ids[index], assignment, judged.trial, result.wall_seconds, judged.note);
+        journal_->finish(ids[index], assignment, judged.trial, result.wall_seconds, judged.note,
+                         judged.cost);
       trials[missing[index]] = judged.trial;
       if (options_.on_trial) options_.on_trial({assignment, judged.trial, result, judged.note});
     };

@@ -11,10 +11,12 @@
 
 #include "isolate/space.hpp"
 #include "process/process_runner.hpp"
+#include "target/classify.hpp"
 #include "target/command_template.hpp"
 #include "target/output_pattern.hpp"
 #include "target/tensor_dump.hpp"
 #include "target/toggle_spec.hpp"
+#include "target/variant_spec.hpp"
 
 namespace culprit {
 
@@ -27,7 +29,12 @@ struct CommandSpec {
   std::vector<std::string> environment_toggles;  // --env-toggle, parse_environment_toggle
   std::vector<std::string> requires_rules;       // --requires
   std::vector<std::string> excludes_rules;       // --excludes
+  std::vector<SizeSpec> sizes;                   // --size
+  std::vector<CommandFix> fixes;                 // --fix, --env-fix
   std::vector<std::string> fail_patterns;        // --fail-regex, NAME=RE
+  std::vector<int> unresolved_statuses;          // --skip-status, beside 77, 125, 126 and 127
+  // Set in every trial, before the toggles' own variables.
+  std::vector<std::pair<std::string, std::string>> environment;
   std::string dump_path;    // --dump: the file that the program always writes; empty: none
   DumpTolerance tolerance;  // --rtol, --atol
   std::optional<std::chrono::milliseconds>
@@ -48,11 +55,32 @@ class CommandTarget {
   // be found.
   explicit CommandTarget(CommandSpec spec);
 
+  // The toggles: what a search looks at.
   const Space& space() const { return space_; }
+  // All that a trial can change: the switches of space(), then one for each size (its values
+  // rising, the last current), then one for each fix (on, off). The journal's space. Assignments of
+  // the functions below are of this space; the last value of each switch is the reference's.
+  const Space& trial_space() const { return trial_space_; }
+  // An assignment of space() with all sizes as they are and no fix.
+  Assignment trial(Assignment toggles) const;
+  std::size_t size_switch(std::size_t size) const { return toggles_.size() + size; }
+  std::size_t fix_switch(std::size_t fix) const {
+    return toggles_.size() + spec_.sizes.size() + fix;
+  }
+  // Whether the size has a say: false for one that stands for a toggle's first value where the
+  // toggle has another.
+  bool size_applies(std::size_t size, const Assignment& trial) const;
+  // Whether the fix changes anything in the trial.
+  bool fix_applies(std::size_t fix, const Assignment& trial) const;
+
   const CommandSpec& spec() const { return spec_; }
-  const std::vector<OutputPattern>& patterns() const { return patterns_; }
+  JudgeRules judge_rules() const {
+    return {patterns_, spec_.has_error_lines, spec_.unresolved_statuses};
+  }
   Assignment reference() const;  // all off
   Assignment reported() const;   // all first: the reporter's setting
+  // "NAME=VALUE" of a toggle, a size or (NAME=on) a fix. UsageError naming `flag` and the nearest.
+  Setting setting(std::string_view flag, std::string_view text) const;
 
   // True when runs are compared by a dump; then each trial needs a path where it is written.
   bool has_dump() const { return has_dump_placeholder_ || !spec_.dump_path.empty(); }
@@ -71,18 +99,31 @@ class CommandTarget {
   std::string description() const;
 
  private:
+  void read_toggles();
+  void read_templates();
+  void read_variants();
   void check_placeholders() const;
   void check_programs() const;
   std::vector<std::string> words_of(const std::string& placeholder, const Assignment& assignment,
                                     const std::string& dump_path) const;
   std::vector<std::string> toggle_words(std::size_t toggle, const Assignment& assignment) const;
+  std::vector<std::string> appended_words(const Assignment& assignment) const;
+  bool is_on(std::size_t fix, const Assignment& assignment) const {
+    return assignment.at(fix_switch(fix)) == 0;
+  }
+  bool has_placeholder(const std::string& name) const {
+    return command_.has(name) || launcher_.has(name);
+  }
+  const Toggle* toggle_named(const std::string& name) const;
 
   CommandSpec spec_;
   std::vector<Toggle> toggles_;
   Space space_;
+  Space trial_space_;
   CommandTemplate command_;
   CommandTemplate launcher_;
   std::vector<std::vector<std::vector<std::string>>> words_;  // [toggle][value]: its text, split
+  std::vector<std::vector<std::string>> fix_words_;           // [fix]: its text, split
   std::vector<OutputPattern> patterns_;
   bool has_dump_placeholder_ = false;
   std::string dump_suffix_;

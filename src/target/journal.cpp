@@ -46,10 +46,10 @@ void take_line(JournalContent& content, JournalLine&& line,
     running[start->id] = std::move(start->assignment);
   } else {
     auto& record = std::get<TrialRecord>(line);
-    if (record.origin == content.origin) {
-      content.next_id = std::max(content.next_id, record.id + 1);
-      running.erase(record.id);
-    }
+    // Ids of trials that are started here are above all that stand before them, whatever the
+    // origin.
+    content.next_id = std::max(content.next_id, record.id + 1);
+    running.erase(record.id);
     content.records.push_back(std::move(record));
   }
 }
@@ -115,6 +115,14 @@ JournalContent read_journal(const std::string& path) {
       content.intact_bytes = begin;
       break;
     }
+    if (const auto* record = std::get_if<TrialRecord>(&*line);
+        record && record->origin == content.origin) {
+      const auto started = running.find(record->id);
+      if (started != running.end() && started->second != record->assignment)
+        throw UsageError(fmt::format(
+            "{}:{}: damaged: trial {} ended with another assignment than it was started with", path,
+            number, record->id));
+    }
     take_line(content, std::move(*line), running);
     has_header = true;
     content.intact_bytes = begin = end + 1;
@@ -133,9 +141,7 @@ Journal Journal::open_new(const std::string& path, int flags, const JournalSubje
     throw UsageError(fmt::format("journal '{}' exists: resume it, or choose another place", path));
   if (!journal.fd_) throw_errno(path, "cannot create");
   journal.lock();
-  journal.content_.subject = subject;
-  journal.content_.origin = unique_origin(origin);
-  journal.append(format_header({subject, journal.content_.origin}));
+  journal.begin(subject, origin);
   // The file's name has to be on disk too.
   const std::string folder = std::filesystem::absolute(path).parent_path().string();
   const UniqueFd folder_fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -161,9 +167,7 @@ Journal Journal::resume(const std::string& path, const JournalSubject& subject,
     throw_errno(path, "cannot truncate");
   if (content.intact_bytes == 0) {
     journal.content_.notices = std::move(content.notices);
-    journal.content_.subject = subject;
-    journal.content_.origin = unique_origin(origin);
-    journal.append(format_header({subject, journal.content_.origin}));
+    journal.begin(subject, origin);
     return journal;
   }
   if (!is_same(content.subject, subject))
@@ -173,7 +177,15 @@ Journal Journal::resume(const std::string& path, const JournalSubject& subject,
   content.records.clear();
   journal.content_ = std::move(content);
   for (TrialRecord& record : records) journal.add(std::move(record));
+  // Not the file's: copies of it may go on on several machines, and are merged later.
+  journal.origin_ = unique_origin(origin);
   return journal;
+}
+
+void Journal::begin(const JournalSubject& subject, const std::string& origin) {
+  content_.subject = subject;
+  content_.origin = origin_ = unique_origin(origin);
+  append(format_header({subject, origin_}));
 }
 
 void Journal::lock() const {
@@ -212,8 +224,8 @@ std::uint64_t Journal::start(const Assignment& assignment) {
 }
 
 void Journal::finish(std::uint64_t id, const Assignment& assignment, const Trial& trial,
-                     double seconds, const std::string& note) {
-  TrialRecord record{id, content_.origin, assignment, trial, seconds, note};
+                     double seconds, const std::string& note, const TrialCost& cost) {
+  TrialRecord record{id, origin_, assignment, trial, seconds, note, cost};
   append(format_record(record, content_.origin));
   add(std::move(record));
 }

@@ -13,6 +13,7 @@
 
 #include "isolate/space.hpp"
 #include "process/unique_fd.hpp"
+#include "target/outcome_line.hpp"
 
 namespace culprit {
 
@@ -26,17 +27,18 @@ struct JournalSubject {
 // One finished trial.
 struct TrialRecord {
   std::uint64_t id = 0;  // unique within its origin
-  std::string origin;    // the journal that ran it first
+  std::string origin;    // the process that ran it: a name and a random part
   Assignment assignment;
   Trial trial;
   double seconds = 0;  // wall time of the process
   std::string note;    // how it ended, for people
+  TrialCost cost;      // empty where the program stated none
 };
 
 // A journal as read from a file, without lock or change.
 struct JournalContent {
   JournalSubject subject;
-  std::string origin;
+  std::string origin;                  // of the process that began it
   std::vector<TrialRecord> records;    // finished trials, in the file's order
   std::vector<Assignment> unfinished;  // started, but not finished
   std::uint64_t next_id = 0;
@@ -51,8 +53,9 @@ JournalContent read_journal(const std::string& path);
 
 class Journal {
  public:
-  // A new journal. `origin` names this machine; a random part is added, since one machine may write
-  // several. UsageError when the path exists, SetupError when it can't be written.
+  // A new journal. `origin` names this machine; a random part is added, so that each process that
+  // writes trials has an origin of its own. UsageError when the path exists, SetupError when it
+  // can't be written.
   static Journal create(const std::string& path, const JournalSubject& subject,
                         const std::string& origin);
   // Continues one, after dropping a damaged last line; makes a new one when the file is not there
@@ -73,18 +76,20 @@ class Journal {
   // Each is on disk (fsync) when it returns. SetupError when it can't be written. Not thread-safe.
   std::uint64_t start(const Assignment& assignment);  // returns the trial's id
   void finish(std::uint64_t id, const Assignment& assignment, const Trial& trial, double seconds,
-              const std::string& note);
+              const std::string& note, const TrialCost& cost = {});
 
  private:
   Journal() = default;
   static Journal open_new(const std::string& path, int flags, const JournalSubject& subject,
                           const std::string& origin);
+  void begin(const JournalSubject& subject, const std::string& origin);
   void lock() const;
   void append(const std::string& line);
   void add(TrialRecord record);
 
   std::string path_;
   UniqueFd fd_;
+  std::string origin_;  // of the trials that are added
   JournalContent content_;
   std::map<Assignment, std::vector<std::size_t>> by_assignment_;  // positions in content_.records
 };

@@ -79,6 +79,9 @@ TrialRecord to_record(const Json& json, const Space& space, const std::string& j
   record.trial.fingerprint = json.value("fingerprint", "");
   record.seconds = json.at("seconds");
   record.note = json.value("note", "");
+  if (json.contains("cost"))
+    for (const auto& [name, amount] : json.at("cost").items())
+      record.cost.emplace_back(name, amount.get<std::int64_t>());
   return record;
 }
 
@@ -104,6 +107,7 @@ std::string format_record(const TrialRecord& record, const std::string& journal_
   if (!record.trial.fingerprint.empty()) json["fingerprint"] = record.trial.fingerprint;
   json["seconds"] = record.seconds;
   if (!record.note.empty()) json["note"] = record.note;
+  for (const auto& [name, amount] : record.cost) json["cost"][name] = amount;
   return line_of(json);
 }
 

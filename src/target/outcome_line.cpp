@@ -7,7 +7,7 @@
 namespace culprit {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 std::string text_at(const Json& object, const char* key) {
   const auto found = object.find(key);
@@ -24,6 +24,10 @@ std::optional<OutcomeLine> parse(std::string_view line) {
   OutcomeLine result;
   result.has_passed = outcome == "PASS";
   result.message = text_at(json, "message");
+  if (const auto cost = json.find("cost"); cost != json.end() && cost->is_object())
+    for (const auto& [name, amount] : cost->items())
+      if (amount.is_number_integer())
+        result.cost.emplace_back(escape_controls(name), amount.get<std::int64_t>());
   if (result.has_passed) return result;
   result.fingerprint = text_at(json, "fingerprint");
   if (!result.fingerprint.empty()) return result;

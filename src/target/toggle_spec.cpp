@@ -80,8 +80,8 @@ Toggle parse(std::string_view text, std::string_view flag, bool is_environment) 
 }
 
 // One side of a rule. Null when it is not NAME=VALUE of known ones; then `why` says so.
-std::optional<Setting> parse_setting(std::string_view text, const std::vector<Toggle>& toggles,
-                                     std::string& why) {
+std::optional<Setting> find_setting(std::string_view text, const std::vector<Toggle>& toggles,
+                                    std::string& why) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos) {
     why = fmt::format("got '{}', expected NAME=VALUE", trimmed(text));
@@ -112,10 +112,10 @@ std::optional<std::vector<Setting>> parse_settings(std::string_view text,
                                                    const std::vector<Toggle>& toggles,
                                                    std::string& why) {
   std::string whole_why;
-  if (const auto whole = parse_setting(text, toggles, whole_why)) return std::vector{*whole};
+  if (const auto whole = find_setting(text, toggles, whole_why)) return std::vector{*whole};
   for (std::size_t at = text.find(separator); at != std::string_view::npos;
        at = text.find(separator, at + 1)) {
-    const auto first = parse_setting(text.substr(0, at), toggles, why);
+    const auto first = find_setting(text.substr(0, at), toggles, why);
     if (!first) continue;
     if (auto rest = parse_settings(text.substr(at + separator.size()), separator, toggles, why)) {
       rest->insert(rest->begin(), *first);
@@ -148,8 +148,18 @@ std::vector<Setting> parse_rule(std::string_view text, std::string_view flag,
 Toggle parse_toggle(std::string_view text) { return parse(text, "--toggle", false); }
 Toggle parse_environment_toggle(std::string_view text) { return parse(text, "--env-toggle", true); }
 
+bool is_toggle_name(std::string_view name) { return is_name(name, ".-"); }
+
+Setting parse_setting(std::string_view flag, std::string_view text,
+                      const std::vector<Toggle>& toggles) {
+  std::string why;
+  if (const auto setting = find_setting(text, toggles, why)) return *setting;
+  throw UsageError(fmt::format("{} '{}': {}", flag, text, why));
+}
+
 bool is_reserved_name(std::string_view name) {
-  return name == "toggles" || name == "cmd" || name == "dump" || name.starts_with("dump.");
+  return name == "toggles" || name == "fixes" || name == "cmd" || name == "dump" ||
+         name.starts_with("dump.");
 }
 
 std::vector<Constraint> parse_requires(std::string_view text, const std::vector<Toggle>& toggles) {

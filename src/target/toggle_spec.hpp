@@ -25,8 +25,15 @@ struct Toggle {
 Toggle parse_toggle(std::string_view text);
 Toggle parse_environment_toggle(std::string_view text);
 
-// The names that a template uses for other things than toggles: toggles, cmd, dump.
+// A letter or _, then letters, digits and _ . -
+bool is_toggle_name(std::string_view name);
+// The names that a template uses for other things than toggles: toggles, fixes, cmd, dump.
 bool is_reserved_name(std::string_view name);
+
+// "NAME=VALUE" as a setting; VALUE is a value's text or name. UsageError naming `flag`: an unknown
+// toggle (with the nearest), an unknown value (with all of them).
+Setting parse_setting(std::string_view flag, std::string_view text,
+                      const std::vector<Toggle>& toggles);
 
 // "A=VALUE -> B=VALUE": whoever has A=VALUE must have B=VALUE. "A=VALUE, B=VALUE[, ...]": not all
 // together. VALUE is a value's text or name; blanks around '=', ',' and '->' do not count. Each

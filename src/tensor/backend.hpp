@@ -1,11 +1,13 @@
-// Where a rank's memory lives and its arithmetic happens. One Backend a rank, used by that rank's thread
-// alone. A backend knows memory and numbers, never gradients.
+// Where a rank's memory lives and its arithmetic happens. One Backend a rank, used by that rank's
+// thread alone. A backend knows memory and numbers, never gradients.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
+#include "tensor/dtype.hpp"
 #include "tensor/shape.hpp"
 
 namespace culprit {
@@ -17,41 +19,106 @@ struct MemoryCounters {
   std::int64_t copied_bytes = 0;  // by copy() alone: what a fix that copies costs
 };
 
-// Elements are float32, row-major and dense. Unless said otherwise outputs must not overlap inputs, and
-// the sizes are the caller's responsibility (functions.cpp checks shapes before it calls).
+// Part of a rank's memory, for a collective or transfer that reads or writes it directly. Valid
+// while it has an owner.
+struct Elements {
+  std::byte* data = nullptr;
+  std::int64_t num_elements = 0;
+};
+
+// Values on their way from one rank's memory to another's. Made by the sender's backend, read by
+// the receiver's, on whichever thread lets go of it last. Both backends must be of one kind and
+// type.
+class Parcel {
+ public:
+  virtual ~Parcel() = default;
+};
+
+class Backend;
+
+// What a member gets of a collective. kSum: the sum of all members' memory, added in member order,
+// so that it is the same to the bit for all. kGather: the members' memory in member order.
+enum class ExchangeKind { kSum, kGather };
+
+// The memory side of one collective among ranks of this process. Who has come, and whether all ever
+// will, is the communicator's matter: it makes all calls one at a time, from any member's thread.
+// Members of a defective program may ask for different kinds; each gets its own.
+class Exchange {
+ public:
+  virtual ~Exchange() = default;
+  // A member lends its memory: from now on, in the order of `backend`'s work, `mine` may be read,
+  // until take() or abandon(). alias: `result` may be `mine` (a sum in place).
+  virtual void give(std::size_t member, Backend& backend, ExchangeKind kind, const std::byte* mine,
+                    std::byte* result, std::int64_t num_elements) = 0;
+  // Once, after every member has given equally much; called by the last to give.
+  virtual void complete() = 0;
+  // After complete(), by the member: what its backend does next finds `result` filled.
+  virtual void take(std::size_t member) = 0;
+  // Instead of take(): the member may free its memory; the peers are not affected, `result` is
+  // worth nothing.
+  virtual void abandon(std::size_t member) = 0;
+};
+
+// Memory is opaque: `num_elements` elements of dtype(), row-major and dense, which only the backend
+// that allocated it reads and writes. Work is done in the order of the calls, but may still be
+// under way when a call returns; what is on its way is seen by later calls alone. Arithmetic is in
+// float32 (sums and products accumulate in it, nothing narrower), rounded once when stored. Unless
+// said otherwise outputs must not overlap inputs, and the sizes are the caller's responsibility
+// (functions.cpp checks shapes before it calls).
 class Backend {
  public:
+  explicit Backend(DType dtype) : dtype_(dtype) {}
   virtual ~Backend() = default;
+  Backend(const Backend&) = delete;
+  Backend& operator=(const Backend&) = delete;
 
-  // Fresh uninitialised memory; owned by the caller until deallocate with the same size.
-  virtual float* allocate(std::int64_t num_elements) = 0;
-  virtual void deallocate(float* data, std::int64_t num_elements) noexcept = 0;
+  DType dtype() const { return dtype_; }
+  std::int64_t num_bytes(std::int64_t num_elements) const {
+    return num_elements * static_cast<std::int64_t>(size_of(dtype_));
+  }
+
+  // Fresh uninitialised memory; owned by the caller until deallocate with the same size. Errors:
+  // UnavailableError when a device has none left, with what was asked for and what is free.
+  virtual std::byte* allocate(std::int64_t num_elements) = 0;
+  virtual void deallocate(std::byte* data, std::int64_t num_elements) noexcept = 0;
 
   // c[m,n] = op(a)[m,k] op(b)[k,n], where op transposes if asked (a is then [k,m], b [n,k]).
-  virtual void matmul(const float* a, bool transpose_a, const float* b, bool transpose_b, float* c,
-                      std::int64_t m, std::int64_t n, std::int64_t k) = 0;
+  virtual void matmul(const std::byte* a, bool transpose_a, const std::byte* b, bool transpose_b,
+                      std::byte* c, std::int64_t m, std::int64_t n, std::int64_t k) = 0;
   // c = alpha * a + beta * b; c may be a or b.
-  virtual void add(float alpha, const float* a, float beta, const float* b, float* c,
+  virtual void add(float alpha, const std::byte* a, float beta, const std::byte* b, std::byte* c,
                    std::int64_t num_elements) = 0;
   // c = alpha * a; c may be a.
-  virtual void scale(float alpha, const float* a, float* c, std::int64_t num_elements) = 0;
+  virtual void scale(float alpha, const std::byte* a, std::byte* c, std::int64_t num_elements) = 0;
   // c = alpha * a * b, element by element; c may be a or b.
-  virtual void multiply(float alpha, const float* a, const float* b, float* c,
+  virtual void multiply(float alpha, const std::byte* a, const std::byte* b, std::byte* c,
                         std::int64_t num_elements) = 0;
-  virtual void fill(float value, float* c, std::int64_t num_elements) = 0;
+  virtual void fill(float value, std::byte* c, std::int64_t num_elements) = 0;
   // c = a, counted as copied.
-  virtual void copy(const float* a, float* c, std::int64_t num_elements) = 0;
-  virtual float sum(const float* a, std::int64_t num_elements) = 0;
+  virtual void copy(const std::byte* a, std::byte* c, std::int64_t num_elements) = 0;
+  // The single element c = (sum of a) / divisor.
+  virtual void sum(const std::byte* a, float divisor, std::byte* c, std::int64_t num_elements) = 0;
+  // Every element of c = (the single element a) / divisor.
+  virtual void spread(const std::byte* a, float divisor, std::byte* c,
+                      std::int64_t num_elements) = 0;
   // c[rows,cols] = columns [first, first + cols) of a[rows,a_cols].
-  virtual void slice_columns(const float* a, std::int64_t a_cols, std::int64_t first, float* c,
-                             std::int64_t rows, std::int64_t cols) = 0;
+  virtual void slice_columns(const std::byte* a, std::int64_t a_cols, std::int64_t first,
+                             std::byte* c, std::int64_t rows, std::int64_t cols) = 0;
   // columns [first, first + cols) of c[rows,c_cols] = a[rows,cols].
-  virtual void place_columns(const float* a, std::int64_t cols, float* c, std::int64_t c_cols,
-                             std::int64_t first, std::int64_t rows) = 0;
+  virtual void place_columns(const std::byte* a, std::int64_t cols, std::byte* c,
+                             std::int64_t c_cols, std::int64_t first, std::int64_t rows) = 0;
 
-  // To and from host memory; both complete on return.
-  virtual void upload(std::span<const float> host, float* device) = 0;
-  virtual void download(const float* device, std::span<float> host) = 0;
+  // To and from host memory; both complete on return. Values are rounded to the type, or widened
+  // from it.
+  virtual void upload(std::span<const float> host, std::byte* device) = 0;
+  virtual void download(const std::byte* device, std::span<float> host) = 0;
+
+  // A copy of `a` as it is now, in the order of this backend's work; not counted as copied.
+  virtual std::unique_ptr<Parcel> pack(const std::byte* a, std::int64_t num_elements) = 0;
+  // c = the parcel's values, of which there must be as many.
+  virtual void unpack(Parcel& parcel, std::byte* c, std::int64_t num_elements) = 0;
+  // For a collective in which this backend's rank is a member.
+  virtual std::unique_ptr<Exchange> make_exchange(std::size_t num_members) = 0;
 
   const MemoryCounters& counters() const { return counters_; }
 
@@ -61,6 +128,9 @@ class Backend {
     if (counters_.live_bytes > counters_.peak_bytes) counters_.peak_bytes = counters_.live_bytes;
   }
   MemoryCounters counters_;
+
+ private:
+  DType dtype_;
 };
 
 }  // namespace culprit

@@ -3,8 +3,11 @@
 #include <cblas.h>
 
 #include <algorithm>
-#include <cstring>
 #include <mutex>
+#include <type_traits>
+#include <vector>
+
+#include "tensor/blas_threads.hpp"
 
 namespace culprit {
 namespace {
@@ -15,69 +18,226 @@ void use_one_blas_thread() {
   std::call_once(once, [] { openblas_set_num_threads(1); });
 }
 
-class CpuBackend final : public Backend {
- public:
-  CpuBackend() { use_one_blas_thread(); }
+// How a type is stored, and what it means.
+struct Float32 {
+  static constexpr DType kDType = DType::kFloat32;
+  using Stored = float;
+  static float load(float stored) { return stored; }
+  static float store(float value) { return value; }
+};
+struct Float16 {
+  static constexpr DType kDType = DType::kFloat16;
+  using Stored = std::uint16_t;
+  static float load(std::uint16_t stored) { return float16_value(stored); }
+  static std::uint16_t store(float value) { return float16_bits(value); }
+};
+struct BFloat16 {
+  static constexpr DType kDType = DType::kBFloat16;
+  using Stored = std::uint16_t;
+  static float load(std::uint16_t stored) { return bfloat16_value(stored); }
+  static std::uint16_t store(float value) { return bfloat16_bits(value); }
+};
 
-  float* allocate(std::int64_t num_elements) override {
-    auto* data = new float[static_cast<std::size_t>(num_elements)];
-    count_allocation(num_elements * static_cast<std::int64_t>(sizeof(float)));
+template <class Type>
+const typename Type::Stored* elements(const std::byte* memory) {
+  return reinterpret_cast<const typename Type::Stored*>(memory);
+}
+template <class Type>
+typename Type::Stored* elements(std::byte* memory) {
+  return reinterpret_cast<typename Type::Stored*>(memory);
+}
+
+template <class Type>
+struct CpuParcel final : Parcel {
+  std::vector<typename Type::Stored> values;
+};
+
+// A member's memory is copied when given, so that nothing of it is touched after it was abandoned.
+template <class Type>
+class CpuExchange final : public Exchange {
+ public:
+  explicit CpuExchange(std::size_t num_members) : members_(num_members) {}
+
+  void give(std::size_t member, Backend&, ExchangeKind kind, const std::byte* mine,
+            std::byte* result, std::int64_t num_elements) override {
+    members_[member] = {.kind = kind,
+                        .part = {elements<Type>(mine), elements<Type>(mine) + num_elements},
+                        .result = elements<Type>(result)};
+  }
+  void complete() override {
+    total_ = members_[0].part;
+    for (std::size_t j = 0; j < total_.size(); ++j) {
+      float sum = Type::load(total_[j]);
+      for (std::size_t i = 1; i < members_.size(); ++i) sum += Type::load(members_[i].part[j]);
+      total_[j] = Type::store(sum);
+    }
+  }
+  void take(std::size_t member) override {
+    auto* out = members_[member].result;
+    if (members_[member].kind == ExchangeKind::kSum) {
+      std::copy(total_.begin(), total_.end(), out);
+      return;
+    }
+    for (const Member& each : members_) out = std::copy(each.part.begin(), each.part.end(), out);
+  }
+  void abandon(std::size_t member) override { members_[member].result = nullptr; }
+
+ private:
+  struct Member {
+    ExchangeKind kind = ExchangeKind::kSum;
+    std::vector<typename Type::Stored> part;
+    typename Type::Stored* result = nullptr;
+  };
+  std::vector<Member> members_;
+  std::vector<typename Type::Stored> total_;
+};
+
+template <class Type>
+class CpuBackend final : public Backend {
+  using Stored = typename Type::Stored;
+
+ public:
+  CpuBackend() : Backend(Type::kDType) { use_one_blas_thread(); }
+
+  std::byte* allocate(std::int64_t num_elements) override {
+    auto* data = new std::byte[static_cast<std::size_t>(num_bytes(num_elements))];
+    count_allocation(num_bytes(num_elements));
     return data;
   }
-  void deallocate(float* data, std::int64_t num_elements) noexcept override {
+  void deallocate(std::byte* data, std::int64_t num_elements) noexcept override {
     delete[] data;
-    counters_.live_bytes -= num_elements * static_cast<std::int64_t>(sizeof(float));
+    counters_.live_bytes -= num_bytes(num_elements);
   }
 
-  void matmul(const float* a, bool transpose_a, const float* b, bool transpose_b, float* c,
-              std::int64_t m, std::int64_t n, std::int64_t k) override {
+  void matmul(const std::byte* a, bool transpose_a, const std::byte* b, bool transpose_b,
+              std::byte* c, std::int64_t m, std::int64_t n, std::int64_t k) override {
     const auto op = [](bool transpose) { return transpose ? CblasTrans : CblasNoTrans; };
     const auto dim = [](std::int64_t size) { return static_cast<blasint>(size); };
-    cblas_sgemm(CblasRowMajor, op(transpose_a), op(transpose_b), dim(m), dim(n), dim(k), 1.0F, a,
-                dim(transpose_a ? m : k), b, dim(transpose_b ? k : n), 0.0F, c, dim(n));
+    const float* wide_a = widened(a, m * k, wide_a_);
+    const float* wide_b = widened(b, k * n, wide_b_);
+    float* wide_c = nullptr;
+    if constexpr (std::is_same_v<Type, Float32>) {
+      wide_c = elements<Type>(c);
+    } else {
+      wide_c_.resize(static_cast<std::size_t>(m * n));
+      wide_c = wide_c_.data();
+    }
+    cblas_sgemm(CblasRowMajor, op(transpose_a), op(transpose_b), dim(m), dim(n), dim(k), 1.0F,
+                wide_a, dim(transpose_a ? m : k), wide_b, dim(transpose_b ? k : n), 0.0F, wide_c,
+                dim(n));
+    if constexpr (!std::is_same_v<Type, Float32>)
+      std::transform(wide_c, wide_c + m * n, elements<Type>(c), Type::store);
   }
-  void add(float alpha, const float* a, float beta, const float* b, float* c,
+  void add(float alpha, const std::byte* a, float beta, const std::byte* b, std::byte* c,
            std::int64_t num_elements) override {
-    for (std::int64_t i = 0; i < num_elements; ++i) c[i] = alpha * a[i] + beta * b[i];
+    write(c, num_elements,
+          [alpha, beta, x = elements<Type>(a), y = elements<Type>(b)](std::int64_t i) {
+            return alpha * Type::load(x[i]) + beta * Type::load(y[i]);
+          });
   }
-  void scale(float alpha, const float* a, float* c, std::int64_t num_elements) override {
-    for (std::int64_t i = 0; i < num_elements; ++i) c[i] = alpha * a[i];
+  void scale(float alpha, const std::byte* a, std::byte* c, std::int64_t num_elements) override {
+    write(c, num_elements,
+          [alpha, x = elements<Type>(a)](std::int64_t i) { return alpha * Type::load(x[i]); });
   }
-  void multiply(float alpha, const float* a, const float* b, float* c,
+  void multiply(float alpha, const std::byte* a, const std::byte* b, std::byte* c,
                 std::int64_t num_elements) override {
-    for (std::int64_t i = 0; i < num_elements; ++i) c[i] = alpha * a[i] * b[i];
+    write(c, num_elements, [alpha, x = elements<Type>(a), y = elements<Type>(b)](std::int64_t i) {
+      return alpha * Type::load(x[i]) * Type::load(y[i]);
+    });
   }
-  void fill(float value, float* c, std::int64_t num_elements) override {
-    std::fill_n(c, num_elements, value);
+  void fill(float value, std::byte* c, std::int64_t num_elements) override {
+    std::fill_n(elements<Type>(c), num_elements, Type::store(value));
   }
-  void copy(const float* a, float* c, std::int64_t num_elements) override {
-    std::copy_n(a, num_elements, c);
-    counters_.copied_bytes += num_elements * static_cast<std::int64_t>(sizeof(float));
+  void copy(const std::byte* a, std::byte* c, std::int64_t num_elements) override {
+    std::copy_n(elements<Type>(a), num_elements, elements<Type>(c));
+    counters_.copied_bytes += num_bytes(num_elements);
   }
-  float sum(const float* a, std::int64_t num_elements) override {
-    float total = 0;
-    for (std::int64_t i = 0; i < num_elements; ++i) total += a[i];
-    return total;
+  void sum(const std::byte* a, float divisor, std::byte* c, std::int64_t num_elements) override {
+    // In float64: one float32 counter loses a large tensor's small terms, which is not the
+    // subject's fault.
+    const Stored* x = elements<Type>(a);
+    double total = 0;
+    for (std::int64_t i = 0; i < num_elements; ++i) total += static_cast<double>(Type::load(x[i]));
+    *elements<Type>(c) = Type::store(static_cast<float>(total) / divisor);
   }
-  void slice_columns(const float* a, std::int64_t a_cols, std::int64_t first, float* c,
+  void spread(const std::byte* a, float divisor, std::byte* c, std::int64_t num_elements) override {
+    fill(Type::load(*elements<Type>(a)) / divisor, c, num_elements);
+  }
+  void slice_columns(const std::byte* a, std::int64_t a_cols, std::int64_t first, std::byte* c,
                      std::int64_t rows, std::int64_t cols) override {
-    for (std::int64_t r = 0; r < rows; ++r) std::copy_n(a + r * a_cols + first, cols, c + r * cols);
+    for (std::int64_t r = 0; r < rows; ++r)
+      std::copy_n(elements<Type>(a) + r * a_cols + first, cols, elements<Type>(c) + r * cols);
   }
-  void place_columns(const float* a, std::int64_t cols, float* c, std::int64_t c_cols,
+  void place_columns(const std::byte* a, std::int64_t cols, std::byte* c, std::int64_t c_cols,
                      std::int64_t first, std::int64_t rows) override {
-    for (std::int64_t r = 0; r < rows; ++r) std::copy_n(a + r * cols, cols, c + r * c_cols + first);
+    for (std::int64_t r = 0; r < rows; ++r)
+      std::copy_n(elements<Type>(a) + r * cols, cols, elements<Type>(c) + r * c_cols + first);
   }
-  void upload(std::span<const float> host, float* device) override {
-    std::copy(host.begin(), host.end(), device);
+  void upload(std::span<const float> host, std::byte* device) override {
+    std::transform(host.begin(), host.end(), elements<Type>(device), Type::store);
   }
-  void download(const float* device, std::span<float> host) override {
-    std::copy_n(device, host.size(), host.begin());
+  void download(const std::byte* device, std::span<float> host) override {
+    std::transform(elements<Type>(device), elements<Type>(device) + host.size(), host.begin(),
+                   Type::load);
   }
+
+  std::unique_ptr<Parcel> pack(const std::byte* a, std::int64_t num_elements) override {
+    auto parcel = std::make_unique<CpuParcel<Type>>();
+    parcel->values.assign(elements<Type>(a), elements<Type>(a) + num_elements);
+    return parcel;
+  }
+  void unpack(Parcel& parcel, std::byte* c, std::int64_t num_elements) override {
+    std::copy_n(static_cast<CpuParcel<Type>&>(parcel).values.begin(), num_elements,
+                elements<Type>(c));
+  }
+  std::unique_ptr<Exchange> make_exchange(std::size_t num_members) override {
+    return std::make_unique<CpuExchange<Type>>(num_members);
+  }
+
+ private:
+  template <class Value>
+  void write(std::byte* c, std::int64_t num_elements, Value value) {
+    Stored* out = elements<Type>(c);
+    for (std::int64_t i = 0; i < num_elements; ++i) out[i] = Type::store(value(i));
+  }
+  // The elements as float32: themselves, or converted into `scratch`.
+  const float* widened(const std::byte* a, std::int64_t num_elements, std::vector<float>& scratch) {
+    if constexpr (std::is_same_v<Type, Float32>) {
+      return elements<Type>(a);
+    } else {
+      scratch.resize(static_cast<std::size_t>(num_elements));
+      download(a, scratch);
+      return scratch.data();
+    }
+  }
+
+  std::vector<float> wide_a_, wide_b_, wide_c_;  // of the two-byte types' matrix products
+};
+
+class CpuDevice final : public Device {
+ public:
+  std::unique_ptr<Backend> make_backend(int, DType dtype) override {
+    return make_cpu_backend(dtype);
+  }
+  void require_room_for(int) const override {}
+  std::string description() const override { return "cpu"; }
 };
 
 }  // namespace
 
-std::unique_ptr<Backend> make_cpu_backend() { return std::make_unique<CpuBackend>(); }
+std::unique_ptr<Device> make_cpu_device() { return std::make_unique<CpuDevice>(); }
+
+std::unique_ptr<Backend> make_cpu_backend(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat16:
+      return std::make_unique<CpuBackend<Float16>>();
+    case DType::kBFloat16:
+      return std::make_unique<CpuBackend<BFloat16>>();
+    case DType::kFloat32:
+      break;
+  }
+  return std::make_unique<CpuBackend<Float32>>();
+}
 
 std::string blas_description() {
   std::string config = openblas_get_config();

@@ -5,10 +5,14 @@
 #include <string>
 
 #include "tensor/backend.hpp"
+#include "tensor/device.hpp"
 
 namespace culprit {
 
-std::unique_ptr<Backend> make_cpu_backend();
+// float16 and bfloat16 are emulated: stored in two bytes, rounded at every store, worked out in
+// float32.
+std::unique_ptr<Backend> make_cpu_backend(DType dtype);
+std::unique_ptr<Device> make_cpu_device();
 
 // Version and run-time core type of the BLAS library, for the environment section of a report.
 std::string blas_description();

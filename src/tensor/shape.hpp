@@ -1,5 +1,5 @@
-// The shape of a tensor: rows x columns. Everything the scenarios need is a matrix: an activation is
-// [tokens, features], a scalar is [1, 1].
+// The shape of a tensor: rows x columns. Everything the scenarios need is a matrix: an activation
+// is [tokens, features], a scalar is [1, 1].
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,9 @@
-// Storage and impl: the lower two of the three layers of a tensor (semantics: docs/semantics.md, rule 1).
-// Several impls may share a storage (view); several tensor objects may share an impl (detach).
+// Storage and impl: the lower two of the three layers of a tensor (semantics: docs/semantics.md,
+// rule 1). Several impls may share a storage (view); several tensor objects may share an impl
+// (detach).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -21,14 +23,14 @@ class Storage {
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
 
-  float* data() const { return data_; }
+  std::byte* data() const { return data_; }
   Backend& backend() const { return backend_; }
   std::int64_t num_elements() const { return num_elements_; }
 
  private:
   Backend& backend_;
   std::int64_t num_elements_;
-  float* data_;
+  std::byte* data_;
 };
 
 class TensorImpl {
@@ -48,7 +50,9 @@ class TensorImpl {
 
   Shape shape() const { return shape_; }
   std::int64_t num_elements() const { return shape_.num_elements(); }
-  float* data() const { return storage_->data(); }
+  std::byte* data() const { return storage_->data(); }
+  // Of the element at that place in row-major order.
+  std::byte* data_at(std::int64_t element) const { return data() + backend().num_bytes(element); }
   Backend& backend() const { return storage_->backend(); }
   const std::shared_ptr<Storage>& storage() const { return storage_; }
 

@@ -1,28 +1,9 @@
-#include "trace/rank_recorder.hpp"
-
 #include <algorithm>
 
 #include "autograd/node.hpp"
+#include "trace/rank_recorder.hpp"
 
 namespace culprit {
-namespace {
-
-const char* pass_name(Phase::Pass pass) {
-  switch (pass) {
-    case Phase::Pass::kStart:
-      return "start";
-    case Phase::Pass::kForward:
-      return "forward";
-    case Phase::Pass::kBackward:
-      return "backward";
-    case Phase::Pass::kFinish:
-      return "finish";
-  }
-  return "";
-}
-
-}  // namespace
-
 TraceEvent* RankRecorder::add(TraceEvent::Kind kind, const std::string& name) {
   if (trace_.events.size() == kMaxTraceEvents) {
     trace_.truncated = true;
@@ -134,22 +115,20 @@ class RecordingCommunicator final : public Communicator {
   int rank() const override { return inner_->rank(); }
   int size() const override { return inner_->size(); }
 
-  std::unique_ptr<Work> start_all_reduce(std::span<float> buffer,
-                                         const std::string& what) override {
-    TraceEvent event = collective(buffer.size(), what);
+  std::unique_ptr<Work> start_all_reduce(Elements buffer, const std::string& what) override {
+    TraceEvent event = collective(buffer.num_elements, what);
     auto work = inner_->start_all_reduce(buffer, what);
     count();
     return std::make_unique<RecordingWork>(recorder_, std::move(work), std::move(event));
   }
-  void all_gather(std::span<const float> mine, std::span<float> gathered,
-                  const std::string& what) override {
-    const TraceEvent event = collective(mine.size(), what);
-    note(TraceEvent::Kind::kCollectiveWait, what, -1, mine.size(), event.collective);
+  void all_gather(Elements mine, Elements gathered, const std::string& what) override {
+    const TraceEvent event = collective(mine.num_elements, what);
+    note(TraceEvent::Kind::kCollectiveWait, what, -1, mine.num_elements, event.collective);
     inner_->all_gather(mine, gathered, what);
     count();
   }
-  void send(std::span<const float> buffer, int to, const std::string& what) override {
-    note(TraceEvent::Kind::kSend, what, to, buffer.size());
+  void send(Elements buffer, int to, const std::string& what) override {
+    note(TraceEvent::Kind::kSend, what, to, buffer.num_elements);
     inner_->send(buffer, to, what);
     count();
   }
@@ -158,24 +137,24 @@ class RecordingCommunicator final : public Communicator {
     inner_->send_none(to, what);
     count();
   }
-  bool receive(std::span<float> buffer, int from, const std::string& what) override {
-    note(TraceEvent::Kind::kReceive, what, from, buffer.size());
+  bool receive(Elements buffer, int from, const std::string& what) override {
+    note(TraceEvent::Kind::kReceive, what, from, buffer.num_elements);
     const bool is_data = inner_->receive(buffer, from, what);
     count();
     return is_data;
   }
 
  private:
-  TraceEvent collective(std::size_t num_elements, const std::string& what) {
+  TraceEvent collective(std::int64_t num_elements, const std::string& what) {
     return note(TraceEvent::Kind::kCollective, what, -1, num_elements, next_collective_++);
   }
   TraceEvent note(TraceEvent::Kind kind, const std::string& what, int peer,
-                  std::size_t num_elements, int collective = -1) {
+                  std::int64_t num_elements, int collective = -1) {
     TraceEvent noted;
     noted.name = what;
     noted.group = group_;
     noted.peer = peer;
-    noted.num_elements = static_cast<std::int64_t>(num_elements);
+    noted.num_elements = num_elements;
     noted.collective = collective;
     if (TraceEvent* event = recorder_.add(kind, what)) {
       event->group = noted.group;

@@ -79,7 +79,7 @@ TEST(LaunchMap, WhatIsNotKnownIsSaidNotGuessed) {
   EXPECT_EQ(map.pp, 2);
   EXPECT_FALSE(map.loss_scale.has_value());
   EXPECT_EQ(flag_named(map, "--tensor-model-parallel-size")->cls, FlagClass::kUnknown);
-  EXPECT_TRUE(has_note(map.unknowns, 14, "SLURM_NNODES is never assigned"));
+  EXPECT_TRUE(has_note(map.unknowns, 14, "NUM_TENSOR_RANKS is never assigned"));
 }
 
 TEST(LaunchMap, ArgumentsInAJsonFileBesideTheScript) {

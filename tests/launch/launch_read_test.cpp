@@ -13,6 +13,11 @@ TEST(LaunchRead, VariablesDefaultsAndArithmetic) {
       "xyz|x|2|XY|$A|$A|a b");
 }
 
+TEST(LaunchRead, AnsiQuotes) {
+  EXPECT_EQ(joined_args("torchrun a.py $'a\\tb\\n' $'\\x41\\101\\'' $'\\e[1m\\x00z'\n"),
+            "a\tb\n|AA'|\x1b[1mz");
+}
+
 TEST(LaunchRead, UnquotedStringsAreSplitQuotedOnesAreNot) {
   EXPECT_EQ(joined_args("O='--a 1 --b'\ntorchrun a.py $O \"$O\" pre$O\n"),
             "--a|1|--b|--a 1 --b|pre--a|1|--b");

@@ -46,6 +46,27 @@ TEST(CellsFileTest, MissingColumnsTakeTheirDefaults) {
   EXPECT_EQ(cell.tail, Tail::kRow);
 }
 
+TEST(CellsFileTest, EverySizeAndToggleMayBeAColumn) {
+  std::string header, values;
+  for (const Field& row : fields()) {
+    header += (header.empty() ? "" : ",") + row.name;
+    values += (values.empty() ? "" : ",") + row.get(Cell{});
+  }
+  EXPECT_EQ(read(header + "\n" + values + "\n").columns.size(), fields().size());
+  const Cell cell = read("loss_scale,loss_division,framework\n1024,delayed,paddle@2.6.2\n").cells.at(0);
+  EXPECT_EQ(cell.loss_scale, 1024.0);
+  EXPECT_EQ(cell.loss_division, LossDivision::kDelayed);
+  EXPECT_EQ(cell.framework, "paddle@2.6.2");
+}
+
+TEST(CellsFileTest, FrameworkIsGivenByFlagOrColumnNotBoth) {
+  std::istringstream plain("tp\n2\n"), column("tp,framework\n2,paddle@3.3.1\n"), unknown("tp\n2\n");
+  EXPECT_EQ(read_cells(plain, "paddle@2.6.2").cells.at(0).framework, "paddle@2.6.2");
+  EXPECT_THROW(read_cells(column, "paddle@2.6.2"), UsageError);
+  EXPECT_THROW(read_cells(unknown, "paddle@9"), UsageError);
+  EXPECT_NE(refusal("framework\npaddle@9\n").find("known: paddle@3.3.1, paddle@2.6.2"), std::string::npos);
+}
+
 TEST(CellsFileTest, BlocksFollowPpUnlessGiven) {
   EXPECT_EQ(read("pp\n4\n").cells.at(0).blocks, 4);
   EXPECT_EQ(read("pp,blocks\n2,6\n").cells.at(0).blocks, 6);
@@ -85,7 +106,6 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"NoHeader", "", {"line 1", "no header"}},
         Refused{"NoToggleColumn", "outcome\nPASS\n", {"line 1", "no toggle column"}},
         Refused{"UnknownColumn", "tp,skip_c\n2,1\n", {"line 1", "unknown column 'skip_c'"}},
-        Refused{"FlagThatIsNoColumn", "tp,loss_scale\n2,1\n", {"line 1", "unknown column 'loss_scale'"}},
         Refused{"RepeatedColumn", "tp,pp,tp\n2,1,2\n", {"line 1", "'tp' stands twice"}},
         Refused{"UnknownWord", "tp,identity\n2,copy\n2,clone\n", {"line 3", "identity", "'clone'", "mark_not_inplace"}},
         Refused{"NotANumber", "tp\n2\n2\ntwo\n", {"line 4", "tp", "'two'", "from 1 to"}},

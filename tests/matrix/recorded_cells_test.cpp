@@ -1,5 +1,5 @@
-// Every recorded cell of the released framework (tests/data/README.md) against the engine: what each came
-// to, where, and its numbers, the wrong ones included.
+// Every recorded cell of the released framework (tests/data/README.md) against the engine: what
+// each came to, where, and its numbers, the wrong ones included.
 #include <cmath>
 #include <fstream>
 #include <iterator>
@@ -39,7 +39,8 @@ std::vector<Row> recorded_rows(const std::string& text) {
   while (std::getline(in, line)) {
     const auto values = split(line, ',');
     Row row;
-    for (std::size_t i = 0; i < header.size(); ++i) row[header[i]] = i < values.size() ? values[i] : "";
+    for (std::size_t i = 0; i < header.size(); ++i)
+      row[header[i]] = i < values.size() ? values[i] : "";
     rows.push_back(std::move(row));
   }
   return rows;
@@ -60,13 +61,18 @@ bool near(double got, double expected) {
 // What differs between a recorded row and an outcome, in words; empty if nothing does.
 std::string difference(const Row& row, const Outcome& outcome) {
   const auto text = [&](const char* column, const std::string& got) {
-    return row.at(column) == got ? "" : std::string(column) + ": got '" + got + "', recorded '" + row.at(column) + "'";
+    return row.at(column) == got
+               ? ""
+               : std::string(column) + ": got '" + got + "', recorded '" + row.at(column) + "'";
   };
-  if (auto off = text("outcome", std::string(row_of(outcome.outcome).name)); !off.empty()) return off;
+  if (auto off = text("outcome", std::string(row_of(outcome.outcome).name)); !off.empty())
+    return off;
   if (auto off = text("kind", outcome.kind); !off.empty()) return off;
-  // Of a wrong gradient only the parameter with the largest deviation is named: within rounding of a tie any.
+  // Of a wrong gradient only the parameter with the largest deviation is named: within rounding of
+  // a tie any.
   if (auto off = text("where", outcome.where); !off.empty()) return off;
-  if (auto off = text("freed", outcome.freed ? std::to_string(*outcome.freed) : ""); !off.empty()) return off;
+  if (auto off = text("freed", outcome.freed ? std::to_string(*outcome.freed) : ""); !off.empty())
+    return off;
   if (row.at("loss").empty() != !outcome.loss) return "loss: only one side has one";
   if (outcome.loss && !near(*outcome.loss, std::stod(row.at("loss"))))
     return "loss: got " + std::to_string(*outcome.loss) + ", recorded " + row.at("loss");
@@ -94,7 +100,7 @@ struct Recorded {
     }
   }
   std::vector<Outcome> run(std::size_t jobs) const {
-    return run_cells(scenario_named("skip_identity_leaf").model, cells, jobs);
+    return run_cells(scenario_named("skip_identity_leaf").model, cells, jobs, cpu_threads());
   }
   std::vector<Cell> cells;
   std::vector<Row> rows;

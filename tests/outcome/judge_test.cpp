@@ -6,6 +6,7 @@
 
 #include "engine/run_cell.hpp"
 #include "gtest/gtest.h"
+#include "outcome/tolerance.hpp"
 #include "support/cells.hpp"
 
 namespace culprit::test {
@@ -19,11 +20,24 @@ class JudgeTest : public ::testing::Test {
 
   Outcome judged() const { return judge(cell, results, reference); }
   RankError error(RankError::Class error_class, const std::string& kind) const {
-    return {.error_class = error_class, .kind = kind, .message = "", .phase = {Phase::Pass::kBackward, 1},
+    return {.error_class = error_class,
+            .kind = kind,
+            .message = "",
+            .phase = {Phase::Pass::kBackward, 1},
             .in_recompute = false};
   }
   ParameterGrad& embed() { return results[0].grads[0]; }
 };
+
+TEST(ToleranceTest, Float32HasTheRecordedBoundsAndHalfTypesAreNoStricter) {
+  Cell cell = cell_of({{"blocks", "2"}});
+  EXPECT_EQ(tolerance_for(cell).grad, 1e-3);
+  EXPECT_EQ(tolerance_for(cell).loss, 1e-4);
+  for (const DType dtype : {DType::kFloat16, DType::kBFloat16}) {
+    cell.dtype = dtype;
+    EXPECT_GT(tolerance_for(cell).grad, 1e-3);
+  }
+}
 
 TEST_F(JudgeTest, UntouchedResultsPass) {
   EXPECT_EQ(name_of(judged()), "PASS");
@@ -35,13 +49,27 @@ TEST_F(JudgeTest, GradientAboveTheBoundIsWrongAndBelowIsNot) {
   const auto& whole = reference.grads.at("embed").back();
   double largest = 0.0;
   for (const double g : whole) largest = std::max(largest, std::abs(g));
+  const double bound = tolerance_for(cell).grad;
   const float kept = (*embed().grad)[5];
-  (*embed().grad)[5] = kept + static_cast<float>(0.5e-3 * largest);
+  (*embed().grad)[5] = kept + static_cast<float>(0.5 * bound * largest);
   EXPECT_EQ(name_of(judged()), "PASS");
-  (*embed().grad)[5] = kept + static_cast<float>(2e-3 * largest);
+  (*embed().grad)[5] = kept + static_cast<float>(2.0 * bound * largest);
   EXPECT_EQ(name_of(judged()), "WRONG_GRAD");
   EXPECT_EQ(judged().where, "embed@stage0.tp0");
   EXPECT_EQ(fingerprint(judged()).substr(0, 10), "WRONG_GRAD");
+}
+
+TEST_F(JudgeTest, LossAboveTheBoundOnAnyRankOfTheLastStageIsWrong) {
+  const double bound =
+      tolerance_for(cell).loss;  // the loss is below 1, where the bound is absolute
+  for (const std::size_t rank : {2U, 3U}) {
+    const double kept = results[rank].loss;
+    results[rank].loss = kept + 0.5 * bound;
+    EXPECT_EQ(name_of(judged()), "PASS") << rank;
+    results[rank].loss = kept + 2.0 * bound;
+    EXPECT_EQ(name_of(judged()), "WRONG_LOSS") << rank;
+    results[rank].loss = kept;
+  }
 }
 
 TEST_F(JudgeTest, NanIsWrong) {

@@ -1,12 +1,13 @@
-// Engine against reference at every layout of ranks: where nothing is broken, gradients and loss agree.
+// Engine against reference at every layout of ranks: where nothing is broken, gradients and loss
+// agree.
 #include "gtest/gtest.h"
 #include "support/cells.hpp"
 
 namespace culprit::test {
 namespace {
 
-// float32 against float64 over at most 8 blocks of 16 features: rounding stays some ten ulp of the largest
-// entry; the judge's own bound of 1e-3 would hide a small mistake.
+// float32 against float64 over at most 8 blocks of 16 features: rounding stays some ten ulp of the
+// largest entry.
 constexpr double kRounding = 2e-5;
 
 void expect_parity(const Settings& settings) {
@@ -47,13 +48,47 @@ INSTANTIATE_TEST_SUITE_P(Layouts, ParityTest,
                          });
 
 TEST(StackParityTest, FewerMicroBatchesThanStages) {
-  for (const char* acc : {"1", "2", "3"}) expect_parity({{"tp", "2"}, {"pp", "6"}, {"acc", acc}, {"release", "1"}});
+  for (const char* acc : {"1", "2", "3"})
+    expect_parity({{"tp", "2"}, {"pp", "6"}, {"acc", acc}, {"release", "1"}});
 }
 
 TEST(StackParityTest, LossScaleAndDelayedDivisionChangeNoNumber) {
   for (const char* division : {"immediate", "delayed"})
     for (const char* scale : {"1", "1024", "0.5"})
       expect_parity({{"loss_scale", scale}, {"loss_division", division}, {"residual", "1"}});
+}
+
+TEST(StackParityTest, TwoByteTypesStayWithinTheirBounds) {
+  for (const char* dtype : {"float16", "bfloat16"})
+    for (const char* recompute : {"none", "reentrant", "nonreentrant"})
+      for (const char* tail : {"row", "gather"})
+        for (const char* residual : {"0", "1"}) {
+          const Settings settings{
+              {"dtype", dtype}, {"recompute", recompute}, {"tail", tail}, {"residual", residual}};
+          const Outcome outcome = outcome_of(settings);
+          EXPECT_EQ(name_of(outcome), "PASS")
+              << dtype << recompute << tail << residual << outcome.where;
+          // Rounded for real, not float32 under another name.
+          EXPECT_GT(outcome.worst.value_or(0.0), unit_roundoff(DType::kFloat16) / 4.0);
+        }
+}
+
+TEST(StackParityTest, TwoByteTypesTakeHalfTheBytes) {
+  const Outcome wide = outcome_of({{"dtype", "float32"}}),
+                narrow = outcome_of({{"dtype", "float16"}});
+  EXPECT_EQ(wide.copied_bytes, 2 * narrow.copied_bytes);
+  EXPECT_EQ(wide.peak_bytes, 2 * narrow.peak_bytes);
+  EXPECT_EQ(wide.collective_bytes, 2 * narrow.collective_bytes);
+}
+
+TEST(StackParityTest, LossScaleKeepsSmallFloat16GradientsFromVanishing) {
+  // Float16 has nothing below 2^-24: a loss scaled down so far loses all gradients, one scaled up
+  // keeps them.
+  EXPECT_EQ(name_of(outcome_of({{"dtype", "float16"}, {"loss_scale", "1e-7"}})), "WRONG_GRAD");
+  EXPECT_EQ(name_of(outcome_of({{"dtype", "bfloat16"}, {"loss_scale", "1e-7"}})), "PASS");
+  EXPECT_EQ(name_of(outcome_of({{"dtype", "float16"}, {"loss_scale", "1024"}})), "PASS");
+  // ... and one scaled up too far overflows.
+  EXPECT_EQ(name_of(outcome_of({{"dtype", "float16"}, {"loss_scale", "1e7"}})), "WRONG_GRAD");
 }
 
 TEST(StackParityTest, WrongGradientIsFoundWhereItFirstDeviates) {

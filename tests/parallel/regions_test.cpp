@@ -1,10 +1,7 @@
-// Rules 10 to 13: the regions and linear layers of a tensor-parallel group, on one rank of two whose peer
-// gives the same numbers.
-#include "parallel/regions.hpp"
-
-#include <algorithm>
-
+// Rules 10 to 13: the regions and linear layers of a tensor-parallel group, on one rank of two
+// whose peer gives the same numbers.
 #include "parallel/linear_layers.hpp"
+#include "parallel/regions.hpp"
 #include "recompute/recompute.hpp"
 #include "support/one_rank.hpp"
 
@@ -14,21 +11,22 @@ namespace {
 // A group of two in which the peer always holds what this rank holds. Notes what happens when.
 class MirrorCommunicator final : public Communicator {
  public:
-  explicit MirrorCommunicator(const Backend& backend) : backend_(backend) {}
+  explicit MirrorCommunicator(Backend& backend) : backend_(backend) {}
   int rank() const override { return 1; }
   int size() const override { return 2; }
-  std::unique_ptr<Work> start_all_reduce(std::span<float> buffer, const std::string&) override {
+  std::unique_ptr<Work> start_all_reduce(Elements buffer, const std::string&) override {
     ++reduced;
     live_bytes_at_start = backend_.counters().live_bytes;
     return std::make_unique<MirrorWork>(*this, buffer);
   }
-  void all_gather(std::span<const float> mine, std::span<float> gathered, const std::string&) override {
-    std::copy(mine.begin(), mine.end(), gathered.begin());
-    std::copy(mine.begin(), mine.end(), gathered.begin() + static_cast<std::ptrdiff_t>(mine.size()));
+  void all_gather(Elements mine, Elements gathered, const std::string&) override {
+    backend_.scale(1.0F, mine.data, gathered.data, mine.num_elements);
+    backend_.scale(1.0F, mine.data, gathered.data + backend_.num_bytes(mine.num_elements),
+                   mine.num_elements);
   }
-  void send(std::span<const float>, int, const std::string&) override {}
+  void send(Elements, int, const std::string&) override {}
   void send_none(int, const std::string&) override {}
-  bool receive(std::span<float>, int, const std::string&) override { return false; }
+  bool receive(Elements, int, const std::string&) override { return false; }
 
   int reduced = 0, waited = 0;
   std::int64_t live_bytes_at_start = 0, live_bytes_at_wait = 0;
@@ -36,18 +34,18 @@ class MirrorCommunicator final : public Communicator {
  private:
   class MirrorWork final : public Work {
    public:
-    MirrorWork(MirrorCommunicator& comm, std::span<float> buffer) : comm_(comm), buffer_(buffer) {}
+    MirrorWork(MirrorCommunicator& comm, Elements buffer) : comm_(comm), buffer_(buffer) {}
     void wait() override {
       ++comm_.waited;
       comm_.live_bytes_at_wait = comm_.backend_.counters().live_bytes;
-      for (float& v : buffer_) v *= 2.0F;
+      comm_.backend_.scale(2.0F, buffer_.data, buffer_.data, buffer_.num_elements);
     }
 
    private:
     MirrorCommunicator& comm_;
-    std::span<float> buffer_;
+    Elements buffer_;
   };
-  const Backend& backend_;
+  Backend& backend_;
 };
 
 class RegionsTest : public OneRankTest {
@@ -105,7 +103,8 @@ TEST_P(IdentityRegionTest, BackwardAllReducesUnlessTheHistoryIsLost) {
 TEST_P(IdentityRegionTest, LaterUseOfTheInputIsAllReducedExactlyWhereItsHistoryWasRebased) {
   identity_region(context, group, GetParam().variant, x);
   backward(context, {scale(context, x, 1.0)}, {data({1, 10})});
-  const bool rebased = GetParam().same_object || GetParam().variant == IdentityVariant::kMarkNotInplace;
+  const bool rebased =
+      GetParam().same_object || GetParam().variant == IdentityVariant::kMarkNotInplace;
   EXPECT_EQ(values_of(w.grad()), (rebased ? Floats{2, 20} : Floats{1, 10}));
 }
 
@@ -118,7 +117,8 @@ INSTANTIATE_TEST_SUITE_P(Variants, IdentityRegionTest, ::testing::ValuesIn(varia
                          [](const auto& instance) { return instance.param.name; });
 
 TEST_F(RegionsTest, DetachVariantIsAlwaysRefusedWhereAGradientIsNeeded) {
-  EXPECT_EQ(raised([&] { identity_region(context, group, IdentityVariant::kDetach, x); }).kind, kind::kLeafInplace);
+  EXPECT_EQ(raised([&] { identity_region(context, group, IdentityVariant::kDetach, x); }).kind,
+            kind::kLeafInplace);
   const Tensor free = data({1, 2});
   const Tensor y = identity_region(context, group, IdentityVariant::kDetach, free);
   EXPECT_EQ(y.impl(), free.impl());
@@ -213,13 +213,16 @@ TEST_F(OverlapLinearTest, DataAsInputIsRefusedAfterTheCollectiveIsComplete) {
   const Tensor y = overlap_linear(context, group, true, data({1, 2}), weight);
   const Raised error = raised([&] { backward(context, {y}, {Tensor()}); });
   EXPECT_EQ(error.kind, kind::kGradForStoppedInput);
-  EXPECT_NE(error.message.find("should return None at 0 position"), std::string::npos) << error.message;
+  EXPECT_NE(error.message.find("should return None at 0 position"), std::string::npos)
+      << error.message;
   EXPECT_EQ(comm.waited, 1);
 }
 
 TEST_F(OverlapLinearTest, SavesANoneThatOnly262RefusesUnderNonReentrantRecompute) {
   for (Context* c : {&context, &context_262}) {
-    const Block block = [&](const Tensors& inputs) { return overlap_linear(*c, group, true, inputs[0], weight); };
+    const Block block = [&](const Tensors& inputs) {
+      return overlap_linear(*c, group, true, inputs[0], weight);
+    };
     const Raised error = raised([&] { recompute(*c, RecomputeKind::kNonReentrant, block, {w}); });
     EXPECT_EQ(error.kind, c == &context ? "" : std::string(kind::kSaveNone));
     EXPECT_EQ(raised([&] { recompute(*c, RecomputeKind::kReentrant, block, {w}); }).kind, "");
@@ -229,7 +232,9 @@ TEST_F(OverlapLinearTest, SavesANoneThatOnly262RefusesUnderNonReentrantRecompute
 TEST_F(OverlapLinearTest, RecomputedInEitherKindGivesTheSameGradients) {
   for (const auto kind : {RecomputeKind::kReentrant, RecomputeKind::kNonReentrant}) {
     const Tensor v = parameter("v", {1, 2}), u = tensor({2, 2}, {1, 2, 3, 4}, "u", false);
-    const Block block = [&](const Tensors& inputs) { return overlap_linear(context, group, true, inputs[0], u); };
+    const Block block = [&](const Tensors& inputs) {
+      return overlap_linear(context, group, true, inputs[0], u);
+    };
     backward(context, {recompute(context, kind, block, {v})}, {data({1, 10})});
     EXPECT_EQ(values_of(v.grad()), (Floats{42, 86}));
     EXPECT_EQ(values_of(u.grad()), (Floats{1, 10, 2, 20}));
@@ -237,7 +242,8 @@ TEST_F(OverlapLinearTest, RecomputedInEitherKindGivesTheSameGradients) {
 }
 
 TEST_F(OverlapLinearTest, LayerKnowsCopyAndSkipOnly) {
-  const ColumnParallelPolicy policy{.path = ColumnPath::kOverlap, .identity = IdentityVariant::kView};
+  const ColumnParallelPolicy policy{.path = ColumnPath::kOverlap,
+                                    .identity = IdentityVariant::kView};
   EXPECT_THROW(column_parallel_linear(context, group, policy, x, weight), std::invalid_argument);
 }
 
@@ -245,7 +251,8 @@ TEST_F(OverlapLinearTest, LayersOfAGroupOfOneAreAPlainMatmulWithoutCommunicator)
   const TensorParallelGroup alone;
   for (const auto path : {ColumnPath::kIdentity, ColumnPath::kOverlap}) {
     const ColumnParallelPolicy policy{.path = path, .identity = IdentityVariant::kSkip};
-    EXPECT_EQ(values_of(column_parallel_linear(context, alone, policy, w, weight)), (Floats{7, 10}));
+    EXPECT_EQ(values_of(column_parallel_linear(context, alone, policy, w, weight)),
+              (Floats{7, 10}));
   }
   const Tensor y = row_parallel_linear(context, alone, false, w, weight);
   EXPECT_EQ(values_of(y), (Floats{7, 10}));
@@ -256,6 +263,40 @@ TEST_F(OverlapLinearTest, RowLayerSumsOverTheGroup) {
   const Tensor y = row_parallel_linear(context, group, false, w, weight);
   EXPECT_EQ(values_of(y), (Floats{14, 20}));
   EXPECT_EQ(y.impl()->inplace_version(), 1U);
+}
+
+class FrozenLinearTest : public RegionsTest {
+ protected:
+  Tensor frozen = tensor({2, 2}, {1, 2, 3, 4}, "frozen", true);
+  // The gradient that reaches v through the frozen linear under a kind of recomputation; empty if
+  // none does.
+  Floats grad_under(Context& c, RecomputeKind kind) {
+    const Tensor v = parameter("v", {1, 2});
+    const Block block = [&](const Tensors& inputs) { return frozen_linear(c, inputs[0], frozen); };
+    backward(c, {recompute(c, kind, block, {v})}, {data({1, 10})});
+    return v.grad().defined() ? values_of(v.grad()) : Floats{};
+  }
+};
+
+TEST_F(FrozenLinearTest, GivesTheInputsGradientAndNoneForTheWeight) {
+  EXPECT_EQ(grad_under(context, RecomputeKind::kNone), (Floats{21, 43}));
+  EXPECT_EQ(grad_under(context, RecomputeKind::kReentrant), (Floats{21, 43}));
+  EXPECT_FALSE(frozen.grad().defined());
+}
+
+TEST_F(FrozenLinearTest, WhatNonReentrantRecomputeSuppliesStopsGradientsSoNoneIsGiven) {
+  EXPECT_EQ(grad_under(context, RecomputeKind::kNonReentrant), Floats{});
+}
+
+TEST_F(FrozenLinearTest, SavesANoneThat262Refuses) {
+  EXPECT_EQ(raised([&] { grad_under(context_262, RecomputeKind::kNonReentrant); }).kind,
+            kind::kSaveNone);
+}
+
+TEST_F(FrozenLinearTest, DataAsInputIsNoError) {
+  const Tensor y = frozen_linear(context, add(context, data({1, 2}), x), frozen);
+  EXPECT_EQ(raised([&] { backward(context, {y}, {Tensor()}); }).kind, "");
+  EXPECT_TRUE(frozen_linear(context, data({1, 2}), frozen).stop_gradient());
 }
 
 }  // namespace

@@ -1,5 +1,3 @@
-#include "process/process_runner.hpp"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -10,6 +8,7 @@
 #include <stdexcept>
 
 #include "base/error.hpp"
+#include "process/process_runner.hpp"
 #include "process_test_support.hpp"
 
 namespace culprit {
@@ -104,6 +103,36 @@ TEST(ProcessRunnerTest, ChildThatClosesItsOutputIsStillWaitedFor) {
   EXPECT_EQ(result.end, ProcessEnd::kExited);
   EXPECT_EQ(result.value, 5);
   EXPECT_GE(result.wall_seconds, 0.2);
+}
+
+TEST(ProcessRunnerTest, InputIsWhatTheChildReads) {
+  ProcessRequest request = shell("cat; echo end");
+  request.input = std::string(200'000, 'x') + "\nlast\n";
+  EXPECT_EQ(run_process(request).out.text(), request.input + "end\n");
+  EXPECT_EQ(run_process(shell("cat; echo end")).out.text(), "end\n");  // none: /dev/null
+}
+
+TEST(ProcessRunnerTest, LinesAreGivenAsTheyComeAndWithoutAnUnfinishedOne) {
+  const ProcessRequest requests[] = {shell("echo one; echo; sleep 0.2; printf 'two\\nunfinished'")};
+  std::vector<std::string> lines;
+  std::size_t lines_at_end = 0;
+  const auto start = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::duration first_after{};
+  RunOptions options;
+  options.on_line = [&](std::size_t, std::string_view line) {
+    if (lines.empty()) first_after = std::chrono::steady_clock::now() - start;
+    lines.emplace_back(line);
+  };
+  std::chrono::steady_clock::duration end_after{};
+  options.on_done = [&](std::size_t, ProcessResult&& result) {
+    lines_at_end = lines.size();
+    end_after = std::chrono::steady_clock::now() - start;
+    EXPECT_EQ(result.out.text(), "one\n\ntwo\nunfinished");
+  };
+  EXPECT_TRUE(run_processes(requests, options));
+  EXPECT_EQ(lines, (std::vector<std::string>{"one", "", "two"}));
+  EXPECT_EQ(lines_at_end, 3U);
+  EXPECT_LT(first_after, end_after);
 }
 
 TEST(ProcessRunnerTest, RunsSeveralAtATimeAndNeverMore) {

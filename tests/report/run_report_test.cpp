@@ -1,49 +1,27 @@
 // The files of a run, from a record made up here: what a reader must find, what must not get through.
 #include <nlohmann/json.hpp>
+#include <sstream>
 
+#include "base/error.hpp"
 #include "gtest/gtest.h"
 #include "report/console_report.hpp"
+#include "report/ctrf_report.hpp"
+#include "report/html_report.hpp"
+#include "report/issue_form.hpp"
 #include "report/json_report.hpp"
+#include "report/junit_report.hpp"
+#include "report/made_up_record.hpp"
 #include "report/markdown_report.hpp"
-#include "scenario/scenario.hpp"
+#include "report/svg_report.hpp"
 #include "terminal/style.hpp"
 
 namespace culprit {
 namespace {
 
-constexpr const char* kHostile = "<img src=x onerror=alert(1)>\x1b[2J|@all";
+using test::kHostile;
 
 class RunReportTest : public testing::Test {
  protected:
-  RunReportTest() {
-    record_.scenario = &scenario_named("skip_identity_leaf");
-    record_.command = {"culprit", "run", "--from", kHostile};
-    record_.environment = {{"CPU", kHostile}};
-    record_.bin_folder = "build/bin";
-    record_.num_trials = 48;
-    JobResult job;
-    job.matrix = make_matrix(*record_.scenario, Cell{}, true);
-    job.outcomes.resize(job.matrix.choices.size());
-    for (std::size_t i = 0; i < job.outcomes.size(); ++i)
-      if (label_of(job.matrix, job.matrix.choices[i]) == "skip_c_identity + residual") {
-        Outcome& outcome = job.outcomes[i];
-        outcome.outcome = OutcomeClass::kError;
-        outcome.kind = "LEAF_INPLACE";
-        outcome.where = "stage0.tp0:forward 0";
-        outcome.message = kHostile;
-        outcome.first = Place{.stage = 0, .ranks = "0", .micro_batch = 0, .phase = "forward", .tensor = ""};
-        MinimalFinding& finding = job.minimal.emplace_back();
-        finding.index = i;
-        finding.one_micro_batch = outcome;
-        finding.two_linears = outcome;
-        for (auto& fixes : finding.fixes) {
-          fixes.resize(candidate_fixes().size());
-          fixes[0].applies = true;
-          fixes[0].effect = FixEffect::kClears;
-        }
-      }
-    record_.jobs.push_back(std::move(job));
-  }
   void make_from_script() {
     record_.launch.file = kHostile;
     record_.launch.dialect = "paddle";
@@ -51,26 +29,66 @@ class RunReportTest : public testing::Test {
     record_.launch.not_modelled = {kHostile};
     record_.launch.unknown = {kHostile};
   }
-  RunRecord record_;
+  RunRecord record_ = test::made_up_record();
 };
 
 TEST_F(RunReportTest, MarkdownTellsTheVerdictInItsFirstLines) {
   const std::string text = markdown_report(record_);
-  const auto verdict = text.find("**FAILS** `skip_c_identity + residual`: LEAF_INPLACE in the forward of micro-batch 0");
+  const auto verdict = text.find("**FAILS** `skip_c_identity + residual`: LEAF\\_INPLACE in the forward of micro-batch 0");
   ASSERT_NE(verdict, std::string::npos) << text;
   EXPECT_LE(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(verdict), '\n'), 5);
   EXPECT_LT(text.size(), 65536U);
 }
+TEST_F(RunReportTest, MarkdownStaysBelowTheTrackersLimitAndSaysWhatItLeftOut) {
+  record_.launch.file = "launch.sh";
+  for (int i = 0; i < 3000; ++i) record_.launch.unknown.push_back("--flag-number " + std::to_string(i) + " <details>");
+  JobResult& job = record_.jobs[0];
+  const std::string whole = markdown_report(record_);
+  EXPECT_LT(whole.size(), kMarkdownLimit);
+  EXPECT_GT(whole.size(), kMarkdownLimit / 2);
+  EXPECT_NE(whole.find("lines left out"), std::string::npos);
+  EXPECT_NE(whole.find("Upstream:"), std::string::npos);
+  const auto count = [](const std::string& text, const std::string& what) {
+    std::size_t number = 0;
+    for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++number;
+    return number;
+  };
+  EXPECT_EQ(count(whole, "<details>"), count(whole, "</details>"));
+  // Even a list of findings that is too long by itself is cut between lines.
+  const MinimalFinding finding = job.minimal[0];
+  for (int i = 0; i < 2000; ++i) job.minimal.push_back(finding);
+  const std::string many = markdown_report(record_);
+  EXPECT_LT(many.size(), kMarkdownLimit);
+  EXPECT_NE(many.find("cut here"), std::string::npos);
+}
+TEST_F(RunReportTest, OneLineJoinsSwitchesAndFirstBadValue) {
+  Outcome wrong;
+  wrong.outcome = OutcomeClass::kWrongGrad;
+  wrong.worst = 2.27;
+  wrong.worst_parameter = "embed@stage0.tp0";
+  wrong.first = Place{.stage = 0, .ranks = "1", .micro_batch = 0, .phase = "backward", .tensor = "row0",
+                      .value = BadValue{.row = 1, .col = 2, .got = 0.5, .expected = 0.25, .deviation = 1.0}};
+  record_.jobs[0].outcomes[record_.jobs[0].minimal[0].index] = wrong;
+  const std::string text = markdown_report(record_);
+  EXPECT_NE(text.find("with skip\\_c\\_identity \\+ residual, stage 0, rank 1, micro-batch 0, backward: gradient of embed is off by 2.27 x its "
+                      "largest reference entry; first bad value: gradient of row0, entry \\[1, 2\\] of rank 1's slice, is 0.5, reference 0.25"),
+            std::string::npos) << text;
+  EXPECT_NE(text.find("noise floor 2e-07 \\(largest deviation among the 47 cells that pass\\)"), std::string::npos) << text;
+}
 TEST_F(RunReportTest, TextFromOutsideIsInertEverywhere) {
   make_from_script();
+  record_.jobs[0].title = kHostile;
+  record_.jobs[0].differences = {kHostile};
   const std::string markdown = markdown_report(record_);
   // The command stands in a code block, where markup is text.
   const std::string before_command = markdown.substr(0, markdown.find("### Command"));
   EXPECT_EQ(before_command.find("<img"), std::string::npos);
   EXPECT_EQ(before_command.find("|@all"), std::string::npos);
-  for (const std::string& text : {markdown, json_report(record_), junit_report(record_)})
+  const std::string form = issue_form(record_, "deepspeed");
+  for (const std::string& text : {markdown, json_report(record_), junit_report(record_), html_report(record_), svg_report(record_), ctrf_report(record_), form})
     EXPECT_EQ(text.find('\x1b'), std::string::npos);
-  EXPECT_EQ(junit_report(record_).find("<img"), std::string::npos);
+  for (const std::string& text : {junit_report(record_), html_report(record_), svg_report(record_), form})
+    EXPECT_EQ(text.find("<img"), std::string::npos);
 }
 TEST_F(RunReportTest, JsonHoldsCellsAndMinimalCombinations) {
   const auto report = nlohmann::json::parse(json_report(record_));
@@ -92,7 +110,20 @@ TEST_F(RunReportTest, TimeAndMachineStandInOnePlaceOnly) {
   one.erase("run");
   two.erase("run");
   EXPECT_EQ(one, two);
-  EXPECT_EQ(junit_report(record_), junit_report(other));
+  other.started_ms = 1764500000000;
+  // By lines: of each file only those of that one place differ.
+  const auto differing = [](const std::string& left, const std::string& right) {
+    std::istringstream a(left), b(right);
+    std::vector<std::string> lines;
+    for (std::string x, y; std::getline(a, x) && std::getline(b, y);)
+      if (x != y) lines.push_back(x);
+    return lines;
+  };
+  EXPECT_EQ(svg_report(record_), svg_report(other));
+  EXPECT_EQ(differing(junit_report(record_), junit_report(other)).size(), 1U);
+  EXPECT_EQ(differing(ctrf_report(record_), ctrf_report(other)).size(), 2U);
+  EXPECT_EQ(differing(html_report(record_), html_report(other)).size(), 2U);
+  EXPECT_EQ(differing(markdown_report(record_), markdown_report(other)).size(), 2U);
 }
 TEST_F(RunReportTest, JunitFailsOnlyWhereSomethingIsNotAsDeclared) {
   EXPECT_NE(junit_report(record_).find("failures=\"0\""), std::string::npos);
@@ -100,6 +131,35 @@ TEST_F(RunReportTest, JunitFailsOnlyWhereSomethingIsNotAsDeclared) {
   const std::string text = junit_report(record_);
   EXPECT_NE(text.find("failures=\"1\""), std::string::npos);
   EXPECT_NE(text.find("&lt;odd&gt;"), std::string::npos);
+}
+TEST_F(RunReportTest, PageAndPictureShowEveryCellAndTheMinimalOne) {
+  const std::string page = html_report(record_);
+  const auto count = [](const std::string& text, const std::string& what) {
+    std::size_t number = 0;
+    for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++number;
+    return number;
+  };
+  EXPECT_EQ(count(page, "data-cell="), 48U);
+  EXPECT_EQ(count(page, "class=\"c fails minimal\""), 1U);
+  EXPECT_EQ(count(page, "http://") - count(page, "http://www.w3.org/2000/svg"), 0U);
+  EXPECT_EQ(count(page, "{{"), 0U);
+  EXPECT_EQ(count(svg_report(record_), "<g><title>"), 48U);
+}
+TEST_F(RunReportTest, FormsNameTheirFieldsAndWhatIsMissingAndKeepAddressesShort) {
+  const std::pair<const char*, const char*> fields[] = {{"paddle", "## 其他补充信息 Additional Supplementary Information"},
+                                                        {"megatron", "## Steps/Code to reproduce bug"},
+                                                        {"pytorch", "## Versions"},
+                                                        {"deepspeed", "## ds_report output"}};
+  for (const auto& [name, field] : fields) {
+    const std::string form = issue_form(record_, name);
+    EXPECT_NE(form.find(field), std::string::npos) << name;
+    EXPECT_NE(form.find("- [x] a minimal failing combination"), std::string::npos) << name;
+    EXPECT_NE(form.find("- [ ] "), std::string::npos) << name;
+    const auto at = form.find("https://github.com/");
+    EXPECT_LE(form.find(')', at) - at, 8000U) << name;
+  }
+  EXPECT_NE(issue_form(record_, "paddle").find("&code="), std::string::npos);
+  EXPECT_THROW(issue_form(record_, "padle"), UsageError);
 }
 TEST_F(RunReportTest, ConsoleNamesCombinationFixAndCost) {
   const std::string text = console_report(record_, Style(), 120);

@@ -1,8 +1,7 @@
 // The programs' own behaviour: exit statuses, messages, refusals.
-#include "app/scenario_main.hpp"
-
 #include <unistd.h>
 
+#include "app/scenario_main.hpp"
 #include "gtest/gtest.h"
 
 namespace culprit {
@@ -28,42 +27,74 @@ TEST_F(ScenarioMainDeathTest, ReportedCombinationRaisesLeafInplace) {
               "Leaf Var .* that doesn't stop gradient can't use inplace strategy");
 }
 TEST_F(ScenarioMainDeathTest, TwoLinearsRaiseTheVersionError) {
-  EXPECT_EXIT(run_program("skip_identity_two_linears", {}), testing::ExitedWithCode(10),
-              "has been modified by an inplace operation. Its version is .* but the expected version is");
+  EXPECT_EXIT(
+      run_program("skip_identity_two_linears", {}), testing::ExitedWithCode(10),
+      "has been modified by an inplace operation. Its version is .* but the expected version is");
 }
 TEST_F(ScenarioMainDeathTest, StoppedInputNamesThePosition) {
   EXPECT_EXIT(run_program("overlap_stopped_input", {}), testing::ExitedWithCode(10),
-              "backward function should return None at 0 position, because it's forward Tensor's stopgradient is true");
+              "backward function should return None at 0 position, because it's forward Tensor's "
+              "stopgradient is true");
 }
 TEST_F(ScenarioMainDeathTest, ReleasedTensorReadIsNamed) {
-  EXPECT_EXIT(run_program("released_tensor_read", {}), testing::ExitedWithCode(10), "USE_AFTER_RELEASE");
+  EXPECT_EXIT(run_program("released_tensor_read", {}), testing::ExitedWithCode(10),
+              "USE_AFTER_RELEASE");
 }
 TEST_F(ScenarioMainDeathTest, SilentWrongGradientHasItsStatus) {
-  EXPECT_EXIT(run_program("skip_identity_residual", {}), testing::ExitedWithCode(11), "\"outcome\":\"WRONG_GRAD\"");
+  EXPECT_EXIT(run_program("skip_identity_residual", {}), testing::ExitedWithCode(11),
+              "\"outcome\":\"WRONG_GRAD\"");
 }
 TEST_F(ScenarioMainDeathTest, MissingGradientHasItsStatus) {
-  EXPECT_EXIT(run_program("not_inplace_drops_grad", {}), testing::ExitedWithCode(12), "MISSING_GRAD");
+  EXPECT_EXIT(run_program("not_inplace_drops_grad", {}), testing::ExitedWithCode(12),
+              "MISSING_GRAD");
 }
 TEST_F(ScenarioMainDeathTest, CleanTwinExitsWithZero) {
-  EXPECT_EXIT(run_program("skip_identity_residual", {"--clean"}), testing::ExitedWithCode(0), "\"PASS\"");
+  EXPECT_EXIT(run_program("skip_identity_residual", {"--clean"}), testing::ExitedWithCode(0),
+              "\"PASS\"");
 }
 TEST_F(ScenarioMainDeathTest, ExpectTurnsTheOutcomeIntoSuccess) {
-  EXPECT_EXIT(run_program("skip_identity_leaf", {"--skip-c-identity", "--recompute", "--expect", "ERROR:LEAF_INPLACE"}),
+  EXPECT_EXIT(run_program("skip_identity_leaf",
+                          {"--skip-c-identity", "--recompute", "--expect", "ERROR:LEAF_INPLACE"}),
               testing::ExitedWithCode(0), "");
 }
 TEST_F(ScenarioMainDeathTest, ExpectNotMetIsOne) {
-  EXPECT_EXIT(run_program("skip_identity_leaf", {"--tp", "2", "--expect", "ERROR"}), testing::ExitedWithCode(1),
-              "expected ERROR, got PASS");
+  EXPECT_EXIT(run_program("skip_identity_leaf", {"--tp", "2", "--expect", "ERROR"}),
+              testing::ExitedWithCode(1), "expected ERROR, got PASS");
+}
+TEST_F(ScenarioMainDeathTest, DeviceThatIsNotHereIsNoOutcome) {
+  EXPECT_EXIT(run_program("skip_identity_leaf", {"--device", "cuda:99"}),
+              testing::ExitedWithCode(77), "--device cuda");
+}
+TEST_F(ScenarioMainDeathTest, DeviceOrCommunicatorThatIsNoneSaysWhatIs) {
+  for (const char* device : {"gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:1x"})
+    EXPECT_EXIT(run_program("skip_identity_leaf", {std::string("--device=") + device}),
+                testing::ExitedWithCode(2), "expected cpu, cuda or cuda:INDEX");
+  EXPECT_EXIT(run_program("skip_identity_leaf", {"--comm=smoke"}), testing::ExitedWithCode(2),
+              "--comm: got 'smoke'");
+  EXPECT_EXIT(run_program("skip_identity_leaf", {"--comm=nccl"}), testing::ExitedWithCode(2),
+              "add --device cuda");
+}
+TEST_F(ScenarioMainDeathTest, WorkerTakesNoCellBesideThoseOfItsInput) {
+  EXPECT_EXIT(run_program("skip_identity_leaf", {"--worker", "--tp=2"}), testing::ExitedWithCode(2),
+              "from stdin");
+}
+TEST_F(ScenarioMainDeathTest, TypeIsPartOfTheCell) {
+  EXPECT_EXIT(run_program("skip_identity_residual", {"--clean"}), testing::ExitedWithCode(0),
+              "\"dtype\":\"float32\"");
+  EXPECT_EXIT(run_program("skip_identity_leaf", {"--dtype=bfloat16"}), testing::ExitedWithCode(0),
+              "\"dtype\":\"bfloat16\"");
 }
 TEST_F(ScenarioMainDeathTest, ImpossibleSizeSaysWhy) {
-  EXPECT_EXIT(run_program("skip_identity_leaf", {"--tp", "3"}), testing::ExitedWithCode(2), "tp 3 can't split 8 features");
+  EXPECT_EXIT(run_program("skip_identity_leaf", {"--tp", "3"}), testing::ExitedWithCode(2),
+              "tp 3 can't split 8 features");
 }
 TEST_F(ScenarioMainDeathTest, UnknownFlagNamesTheNearest) {
-  EXPECT_EXIT(run_program("skip_identity_leaf", {"--recomput"}), testing::ExitedWithCode(2), "--recompute");
+  EXPECT_EXIT(run_program("skip_identity_leaf", {"--recomput"}), testing::ExitedWithCode(2),
+              "--recompute");
 }
 TEST_F(ScenarioMainDeathTest, ContradictoryIdentityFlagsAreRefused) {
-  EXPECT_EXIT(run_program("skip_identity_leaf", {"--skip-c-identity", "--identity=view"}), testing::ExitedWithCode(2),
-              "contradicts");
+  EXPECT_EXIT(run_program("skip_identity_leaf", {"--skip-c-identity", "--identity=view"}),
+              testing::ExitedWithCode(2), "contradicts");
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
 // Cells as processes: a crash or a hang costs only that cell; harness trouble is an error.
-#include "matrix/trial_runner.hpp"
-
 #include <sys/stat.h>
 
 #include <fstream>
 
 #include "base/error.hpp"
 #include "gtest/gtest.h"
+#include "matrix/trial_runner.hpp"
+#include "outcome/outcome_json.hpp"
 
 namespace culprit {
 namespace {
@@ -41,7 +41,9 @@ TEST_F(TrialRunnerTest, ProcessWithoutProgressIsAHang) {
 TEST_F(TrialRunnerTest, UnknownExitStatusIsTroubleOfTheHarness) {
   EXPECT_THROW(run("echo broken >&2; exit 99"), SetupError);
 }
-TEST_F(TrialRunnerTest, OutcomeStatusWithoutALineIsTroubleOfTheHarness) { EXPECT_THROW(run("exit 10"), SetupError); }
+TEST_F(TrialRunnerTest, OutcomeStatusWithoutALineIsTroubleOfTheHarness) {
+  EXPECT_THROW(run("exit 10"), SetupError);
+}
 TEST_F(TrialRunnerTest, GarbageInsteadOfALineIsTroubleOfTheHarness) {
   EXPECT_THROW(run("echo '{\"outcome\": 3}'; exit 10"), SetupError);
 }
@@ -51,6 +53,81 @@ TEST_F(TrialRunnerTest, ProgramThatIsNotThereIsTroubleOfTheHarness) {
   TrialRunner runner("stand_in", options);
   EXPECT_THROW(runner.run({Cell{}}), SetupError);
 }
+
+// A stand-in for a worker: answers each line of its input with an outcome line, and does on the
+// cell of hidden 16 what `on_sixteen` says.
+class WorkerTest : public TrialRunnerTest {
+ protected:
+  std::vector<Outcome> run_worker(const std::string& on_sixteen, std::size_t jobs = 1) {
+    Outcome pass;
+    const std::string line = to_json_line("stand_in", Cell{}, pass);
+    TrialOptions options;
+    options.program = program("echo start >>" + log() +
+                              "\nwhile read -r flags; do\n  case $flags in\n    *hidden=16*) " +
+                              on_sixteen + " ;;\n  esac\n  echo '" + line + "'\ndone");
+    options.flags = {"--device=stand-in"};
+    options.many_cells_a_process = true;
+    options.jobs = jobs;
+    options.stall_deadline = std::chrono::milliseconds(500);
+    options.on_done = [this](const auto& flags, const Outcome&, const std::string&) {
+      order.push_back(flags.back());
+    };
+    TrialRunner runner("stand_in", options);
+    std::vector<Cell> cells(5);
+    for (int i = 0; i < 5; ++i) cells[i].hidden = 12 + 2 * i;  // the third is 16
+    return runner.run(cells);
+  }
+  std::string log() const {
+    return testing::TempDir() + testing::UnitTest::GetInstance()->current_test_info()->name() +
+           ".log";
+  }
+  int started() {
+    std::ifstream in(log());
+    int count = 0;
+    for (std::string line; std::getline(in, line);) ++count;
+    return count;
+  }
+  void SetUp() override { std::filesystem::remove(log()); }
+  std::vector<std::string> order;
+};
+
+TEST_F(WorkerTest, OneProcessRunsAllCells) {
+  for (const Outcome& outcome : run_worker(":")) EXPECT_EQ(outcome.outcome, OutcomeClass::kPass);
+  EXPECT_EQ(started(), 1);
+  EXPECT_EQ(order, (std::vector<std::string>{"--hidden=12", "--hidden=14", "--hidden=16",
+                                             "--hidden=18", "--hidden=20"}));
+}
+TEST_F(WorkerTest, CrashCostsItsCellAndANewWorker) {
+  const auto outcomes = run_worker("kill -9 $$");
+  for (int i = 0; i < 5; ++i)
+    EXPECT_EQ(outcomes[i].outcome, i == 2 ? OutcomeClass::kCrash : OutcomeClass::kPass) << i;
+  EXPECT_EQ(outcomes[2].kind, "SIGKILL");
+  EXPECT_EQ(started(), 2);
+}
+TEST_F(WorkerTest, StallCostsItsCellAndANewWorker) {
+  const auto outcomes = run_worker("sleep 60");
+  for (int i = 0; i < 5; ++i)
+    EXPECT_EQ(outcomes[i].outcome, i == 2 ? OutcomeClass::kHang : OutcomeClass::kPass) << i;
+  EXPECT_EQ(started(), 2);
+}
+TEST_F(WorkerTest, SeveralWorkersShareTheCells) {
+  for (const Outcome& outcome : run_worker(":", 2)) EXPECT_EQ(outcome.outcome, OutcomeClass::kPass);
+  EXPECT_EQ(started(), 2);
+  EXPECT_EQ(order.size(), 5U);
+}
+TEST_F(WorkerTest, WhatItLacksIsUnavailableInItsOwnWords) {
+  try {
+    run_worker("echo 'no such device' >&2; exit 77");
+    ADD_FAILURE();
+  } catch (const UnavailableError& error) {
+    EXPECT_EQ(std::string(error.what()), "no such device");
+  }
+}
+TEST_F(WorkerTest, OneThatStopsAnsweringOrAnswersGarbageIsTroubleOfTheHarness) {
+  EXPECT_THROW(run_worker("exit 0"), SetupError);
+  EXPECT_THROW(run_worker("echo garbage"), SetupError);
+}
+
 TEST_F(TrialRunnerTest, CellAskedForTwiceRunsOnce) {
   std::size_t ended = 0;
   TrialOptions options;

@@ -142,6 +142,13 @@ TEST(ReproRefusalTest, OutcomesWithoutATextAreNamed) {
     EXPECT_TRUE(contains(std::get<ReproRefusal>(result).reason, "HANG"));
   }
 }
+TEST(ReproRefusalTest, AnOperatorWithoutATextIsNamed) {
+  for (const ReproResult& result : make_repro_files(request_of(
+           "overlap_unwaited_reduce", scenario_named("overlap_unwaited_reduce").claim))) {
+    ASSERT_TRUE(std::holds_alternative<ReproRefusal>(result));
+    EXPECT_TRUE(contains(std::get<ReproRefusal>(result).reason, "overlap linear"));
+  }
+}
 TEST(ReproRefusalTest, AnErrorWhoseRuleIsNotWrittenIsNamed) {
   auto request = request_of("skip_identity_leaf", {{"pp", "2"}, {"identity", "skip"}});
   for (const char* kind : {"REPLAY_MISMATCH", "GRAPH_FREED"}) {
@@ -161,6 +168,13 @@ TEST(ReproRefusalTest, AScriptThatGetsTooLongIsRefusedWithItsLength) {
                  {{"pp", "1"}, {"identity", "skip"}, {"residual", "1"}, {"blocks", "80"}}));
   ASSERT_TRUE(std::holds_alternative<ReproRefusal>(files[kPython]));
   EXPECT_TRUE(contains(std::get<ReproRefusal>(files[kPython]).reason, "lines"));
+}
+TEST(ReproRefusalTest, WhereTheScriptGetsTooLongTheSourcesAreStillWritten) {
+  const auto& cell = test::cell_without_a_script();
+  const auto files = make_repro_files(at_smallest_sizes(request_of(cell.scenario, cell.settings)));
+  EXPECT_TRUE(std::holds_alternative<ReproRefusal>(files[kPython]));
+  EXPECT_TRUE(std::holds_alternative<ReproFile>(files[kCpp]));
+  EXPECT_TRUE(std::holds_alternative<ReproFile>(files[kTest]));
 }
 TEST(ReproRefusalTest, ACellWithoutASingleLineAtFaultHasNoTest) {
   const auto files = make_repro_files(

@@ -1,4 +1,5 @@
-// Support of the autograd tests: one rank's context on the CPU, custom functions from lambdas, errors by kind.
+// Support of the autograd tests: one rank's context on the CPU, custom functions from lambdas,
+// errors by kind.
 #pragma once
 
 #include <functional>
@@ -24,10 +25,15 @@ using Floats = std::vector<float>;
 class LambdaFunction final : public CustomFunction {
  public:
   using Pass = std::function<Tensors(FunctionContext&, const Tensors&)>;
-  LambdaFunction(Pass forward, Pass backward) : forward_(std::move(forward)), backward_(std::move(backward)) {}
+  LambdaFunction(Pass forward, Pass backward)
+      : forward_(std::move(forward)), backward_(std::move(backward)) {}
   std::string name() const override { return "lambda"; }
-  Tensors forward(FunctionContext& fc, const Tensors& inputs) override { return forward_(fc, inputs); }
-  Tensors backward(FunctionContext& fc, const Tensors& grads) override { return backward_(fc, grads); }
+  Tensors forward(FunctionContext& fc, const Tensors& inputs) override {
+    return forward_(fc, inputs);
+  }
+  Tensors backward(FunctionContext& fc, const Tensors& grads) override {
+    return backward_(fc, grads);
+  }
 
  private:
   Pass forward_, backward_;
@@ -35,7 +41,8 @@ class LambdaFunction final : public CustomFunction {
 
 inline Tensors call(Context& context, LambdaFunction::Pass forward, LambdaFunction::Pass backward,
                     const Tensors& inputs) {
-  return apply(context, std::make_shared<LambdaFunction>(std::move(forward), std::move(backward)), inputs);
+  return apply(context, std::make_shared<LambdaFunction>(std::move(forward), std::move(backward)),
+               inputs);
 }
 
 // Passes that most tests want.
@@ -78,14 +85,17 @@ class OneRankTest : public ::testing::Test {
     return Tensor(std::move(impl), name, stop_gradient);
   }
   Tensor parameter(const std::string& name, const Floats& values) {
-    return tensor({1, static_cast<std::int64_t>(values.size())}, values, name, /*stop_gradient=*/false);
+    return tensor({1, static_cast<std::int64_t>(values.size())}, values, name,
+                  /*stop_gradient=*/false);
   }
   Tensor data(const Floats& values) {
-    return tensor({1, static_cast<std::int64_t>(values.size())}, values, "data", /*stop_gradient=*/true);
+    return tensor({1, static_cast<std::int64_t>(values.size())}, values, "data",
+                  /*stop_gradient=*/true);
   }
   std::int64_t live_bytes() const { return backend->counters().live_bytes; }
 
-  std::unique_ptr<Backend> backend = make_cpu_backend();  // before all that holds its memory
+  std::unique_ptr<Backend> backend =
+      make_cpu_backend(DType::kFloat32);  // before all that holds its memory
   Context context{*backend, rules_of("paddle@3.3.1")};
   Context context_262{*backend, rules_of("paddle@2.6.2")};
 };

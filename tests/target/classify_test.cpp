@@ -12,7 +12,7 @@ constexpr auto kUnresolved = Trial::Status::kUnresolved;
 
 JudgedRun run(const std::string& line, std::vector<OutputPattern> patterns = {},
               bool has_error_lines = true) {
-  return classify(run_process(shell(line)), patterns, has_error_lines);
+  return classify(run_process(shell(line)), {patterns, has_error_lines, {}});
 }
 
 TEST(ClassifyTest, ExitStatus) {
@@ -35,16 +35,16 @@ TEST(ClassifyTest, SignalAndDeadline) {
   EXPECT_EQ(run("kill -ABRT $$").trial.fingerprint, "SIGNAL:ABRT");
   ProcessRequest request = shell("sleep 60");
   request.deadline = milliseconds(100);
-  EXPECT_EQ(classify(run_process(request), {}, true).trial.fingerprint, "HANG:deadline");
+  EXPECT_EQ(classify(run_process(request), {}).trial.fingerprint, "HANG:deadline");
   request.deadline.reset();
   request.stall_deadline = milliseconds(100);
-  EXPECT_EQ(classify(run_process(request), {}, true).trial.fingerprint, "HANG:stalled");
+  EXPECT_EQ(classify(run_process(request), {}).trial.fingerprint, "HANG:stalled");
 }
 
 TEST(ClassifyTest, HarnessTroubleIsUnresolved) {
   ProcessRequest request;
   request.argv = {"/no/such/program"};
-  const JudgedRun judged = classify(run_process(request), {}, true);
+  const JudgedRun judged = classify(run_process(request), {});
   EXPECT_EQ(judged.trial.status, kUnresolved);
   EXPECT_NE(judged.note.find("cannot start"), std::string::npos);
 }
@@ -111,6 +111,32 @@ TEST(JudgeDumpTest, ComparesOrSaysWhyNot) {
   EXPECT_EQ(judged("none").trial.fingerprint, "DUMP:none");
   EXPECT_EQ(judged("none").trial.status, kFail);
   EXPECT_EQ(judged("broken").trial.status, kUnresolved);
+}
+
+TEST(ClassifyTest, StatusesThatSayNothingCanBeNamed) {
+  const std::vector<int> statuses{2, 3};
+  EXPECT_EQ(classify(run_process(shell("exit 3")), {{}, true, statuses}).trial.status,
+            Trial::Status::kUnresolved);
+  EXPECT_EQ(classify(run_process(shell("exit 4")), {{}, true, statuses}).trial.fingerprint,
+            "EXIT:4");
+}
+
+TEST(ClassifyTest, TakesTheCostOfAnOutcomeLine) {
+  const JudgedRun judged =
+      classify(run_process(shell("echo '{\"schema\":1,\"outcome\":\"PASS\",\"kind\":\"\",\"cost\":"
+                                 "{\"copied_bytes\":96,\"share\":0.5}}'")),
+               {});
+  EXPECT_EQ(judged.trial.status, Trial::Status::kPass);
+  EXPECT_EQ(judged.cost, (TrialCost{{"copied_bytes", 96}}));
+}
+
+TEST(ClassifyTest, KnowsWhichFailuresRaiseNothing) {
+  EXPECT_TRUE(is_silent("DUMP:differs:w"));
+  EXPECT_TRUE(is_silent("WRONG_GRAD@backward"));
+  EXPECT_TRUE(is_silent("MISSING_GRAD"));
+  EXPECT_FALSE(is_silent("DUMP:none"));
+  EXPECT_FALSE(is_silent("ERROR:LEAF_INPLACE@forward"));
+  EXPECT_FALSE(is_silent("EXIT:1:WRONG_GRAD"));
 }
 
 }  // namespace

@@ -134,6 +134,21 @@ TEST_F(JournalTest, DamageInTheMiddleIsAnErrorWithItsLine) {
   with_third(R"({"done":0,"assignment":[0,1],"status":"pass","seconds":"1"})");
 }
 
+TEST_F(JournalTest, TrialThatEndedWithAnotherAssignmentIsDamage) {
+  {
+    Journal journal = Journal::create(path_, subject(), "host");
+    const std::uint64_t id = journal.start({0, 1});
+    journal.finish(id, {0, 1}, Trial{}, 1.0, "");
+  }
+  std::string text = read_text(path_);
+  const std::string done = R"("done":0,"assignment":[0,1])";
+  const std::size_t at = text.find(done);
+  ASSERT_NE(at, std::string::npos) << text;
+  text.replace(at, done.size(), R"("done":0,"assignment":[0,0])");
+  write_text(path_, text);
+  EXPECT_USAGE_ERROR(read_journal(path_), path_ + ":3: damaged: trial 0");
+}
+
 TEST_F(JournalTest, RefusesForeignFiles) {
   write_text(path_, "{\"a\":1}\n{\"b\":2}\n");
   EXPECT_USAGE_ERROR(Journal::resume(path_, subject(), "host"),
@@ -180,10 +195,36 @@ TEST_F(JournalTest, MergesWithOriginsAndWithoutDoubles) {
   ASSERT_EQ(merged.records().size(), 3u);
   EXPECT_EQ(merged.records()[0].origin.substr(0, 5), "left-");
   EXPECT_EQ(merged.records()[1].origin.substr(0, 6), "right-");
-  EXPECT_EQ(merged.records()[2].origin, merged.records()[0].origin);
+  EXPECT_EQ(merged.records()[2].origin.substr(0, 5), "left-");
   EXPECT_EQ(merged.find({0, 1}, 1)->trial.fingerprint, "X");
   finish(merged, {1, 1}, {Trial::Status::kPass, ""});
-  EXPECT_EQ(read_journal(second).records.at(3).id, 0u);  // its own first
+  EXPECT_EQ(read_journal(second).records.at(3).origin.substr(0, 6), "third-");
+}
+
+TEST_F(JournalTest, CopiesThatWentOnApartKeepAllTheirTrials) {
+  const std::string copy = folder_ / "copy";
+  const std::string out = folder_ / "out";
+  {
+    Journal journal = Journal::create(path_, subject(), "host");
+    finish(journal, {0, 0}, {Trial::Status::kPass, ""});
+  }
+  std::filesystem::copy_file(path_, copy);
+  for (const std::string& each : {path_, copy}) {
+    Journal journal = Journal::resume(each, subject(), "host");
+    finish(journal, {0, 1}, {Trial::Status::kPass, ""});
+  }
+  merge_journals(std::vector{path_, copy}, out);
+  EXPECT_EQ(read_journal(out).records.size(), 3u);
+}
+
+TEST_F(JournalTest, KeepsCosts) {
+  {
+    Journal journal = Journal::create(path_, subject(), "host");
+    journal.finish(journal.start({0, 0}), {0, 0}, {Trial::Status::kPass, ""}, 0.5, "",
+                   {{"copied_bytes", 96}, {"peak_bytes", -1}});
+  }
+  EXPECT_EQ(read_journal(path_).records.at(0).cost,
+            (TrialCost{{"copied_bytes", 96}, {"peak_bytes", -1}}));
 }
 
 TEST_F(JournalTest, MergeRefusesDifferentSubjectsAndAnExistingResult) {

@@ -1,6 +1,6 @@
 #!/bin/bash
 #SBATCH --nodes=4
-NNODES=$SLURM_NNODES
+TENSOR=$NUM_TENSOR_RANKS
 STEPS=$(wc -l < data.txt)
 if grep -q fast setup.cfg; then
     RECOMPUTE=0
@@ -11,5 +11,5 @@ OPTS="--pipeline-model-parallel-size 2"
 if [ -f extra.txt ]; then
     OPTS="$OPTS --loss-scale 64"
 fi
-srun -l -N 4 --ntasks-per-node=8 bash -c "python -u pretrain_gpt.py --tensor-model-parallel-size $NNODES $OPTS \
+srun -l -N 4 --ntasks-per-node=8 bash -c "python -u pretrain_gpt.py --tensor-model-parallel-size $TENSOR $OPTS \
     --train-iters $STEPS --micro-batch-size 2"

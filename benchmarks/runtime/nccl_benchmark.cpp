@@ -1,0 +1,257 @@
+// A tensor-parallel linear step and all-reduces through this engine and NCCL, against the same
+// calls by hand, in one run.
+//   nccl_benchmark [RANKS]      needs as many GPUs; every time is a median
+#include <cublas_v2.h>
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+#include <nccl.h>
+
+#include <algorithm>
+#include <barrier>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+#include "autograd/backward.hpp"
+#include "autograd/functions.hpp"
+#include "base/error.hpp"
+#include "parallel/regions.hpp"
+#include "runtime/open_runtime.hpp"
+
+namespace culprit {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+void require(bool ok, const char* what) {
+  if (ok) return;
+  fmt::print(stderr, "failed: {}\n", what);
+  std::exit(3);
+}
+void cuda(cudaError_t result) { require(result == cudaSuccess, cudaGetErrorString(result)); }
+void nccl(ncclResult_t result) { require(result == ncclSuccess, ncclGetErrorString(result)); }
+void blas(cublasStatus_t result) {
+  require(result == CUBLAS_STATUS_SUCCESS, cublasGetStatusString(result));
+}
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
+                   values.end());
+  return values[values.size() / 2];
+}
+
+// One rank's side of a measurement: `step` puts work on its way, `wait` waits for all of it.
+struct Side {
+  std::function<void()> step, wait;
+};
+
+// Median seconds a step over `rounds` of `repeats`, of each kind in turn, so that all see the same
+// clocks. Ranks start together.
+std::vector<double> measure(std::barrier<>& together, const std::vector<Side>& kinds, int rounds,
+                            int repeats) {
+  std::vector<std::vector<double>> times(kinds.size());
+  for (int round = 0; round <= rounds; ++round)
+    for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
+      kinds[kind].wait();
+      together.arrive_and_wait();
+      const auto start = Clock::now();
+      for (int i = 0; i < repeats; ++i) kinds[kind].step();
+      kinds[kind].wait();
+      if (round > 0)
+        times[kind].push_back(std::chrono::duration<double>(Clock::now() - start).count() /
+                              repeats);
+    }
+  std::vector<double> medians;
+  for (auto& list : times) medians.push_back(median(std::move(list)));
+  return medians;
+}
+
+// The calls by hand on one GPU.
+struct ByHand {
+  ByHand(int device, ncclComm_t communicator) : comm(communicator) {
+    cuda(cudaSetDevice(device));
+    cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    cuda(cudaStreamCreateWithFlags(&comm_stream, cudaStreamNonBlocking));
+    cuda(cudaEventCreateWithFlags(&ready, cudaEventDisableTiming));
+    cuda(cudaEventCreateWithFlags(&done, cudaEventDisableTiming));
+    blas(cublasCreate(&handle));
+    blas(cublasSetStream(handle, stream));
+    cuda(cudaMalloc(&workspace, 32 << 20));
+    blas(cublasSetWorkspace(handle, workspace, 32 << 20));
+  }
+  // Row-major c[m,n] = op(a) op(b), float16 with float32 accumulation.
+  void matmul(const void* a, bool ta, const void* b, bool tb, void* c, int m, int n, int k) {
+    const float one = 1.0F, zero = 0.0F;
+    blas(cublasGemmEx(handle, tb ? CUBLAS_OP_T : CUBLAS_OP_N, ta ? CUBLAS_OP_T : CUBLAS_OP_N, n, m,
+                      k, &one, b, CUDA_R_16F, tb ? k : n, a, CUDA_R_16F, ta ? m : k, &zero, c,
+                      CUDA_R_16F, n, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+  }
+  void wait() {
+    cuda(cudaStreamSynchronize(stream));
+    cuda(cudaStreamSynchronize(comm_stream));
+  }
+  ncclComm_t comm;
+  cudaStream_t stream{}, comm_stream{};
+  cudaEvent_t ready{}, done{};
+  cublasHandle_t handle{};
+  void* workspace{};
+};
+
+struct Job {
+  int ranks;
+  Runtime& runtime;
+  std::vector<ncclComm_t> comms;
+
+  // Runs body(rank, barrier) on a thread a rank.
+  void run(const std::function<void(int, std::barrier<>&)>& body) const {
+    std::barrier<> together(ranks);
+    std::vector<std::jthread> threads;
+    for (int rank = 1; rank < ranks; ++rank)
+      threads.emplace_back([&, rank] { body(rank, together); });
+    body(0, together);
+  }
+  std::vector<int> members() const {
+    std::vector<int> list;
+    for (int rank = 0; rank < ranks; ++rank) list.push_back(rank);
+    return list;
+  }
+};
+
+void all_reduce(const Job& job, std::int64_t bytes) {
+  const auto world = job.runtime.make_world(job.ranks);
+  std::vector<double> result;
+  job.run([&](int rank, std::barrier<>& together) {
+    const auto backend = job.runtime.make_backend(rank, DType::kFloat32);
+    const auto comm = world->group(0, job.members(), rank, *backend);
+    ByHand hand(rank, job.comms[static_cast<std::size_t>(rank)]);
+    const std::int64_t count = bytes / 4;
+    std::byte *mine = backend->allocate(count), *other = backend->allocate(count);
+    backend->fill(0.0F, mine, count);
+    backend->fill(0.0F, other, count);
+    float value = 0.0F;
+    const auto finish = [&] { backend->download(mine, {&value, 1}); };
+    finish();
+    const auto medians =
+        measure(together,
+                {{[&] {
+                    comm->all_reduce({mine, count}, "benchmark");
+                  },
+                  finish},
+                 {[&] {
+                    nccl(ncclAllReduce(other, other, static_cast<std::size_t>(count), ncclFloat32,
+                                       ncclSum, hand.comm, hand.stream));
+                  },
+                  [&] { hand.wait(); }}},
+                9, bytes < (16 << 20) ? 200 : 20);
+    if (rank == 0) result = medians;
+    backend->deallocate(mine, count);
+    backend->deallocate(other, count);
+    world->finished(rank);
+  });
+  fmt::print("{:>12} {:>10.2f} {:>10.2f} {:>8.3f}\n", bytes, result[0] * 1e6, result[1] * 1e6,
+             result[0] / result[1]);
+}
+
+void column_linear(const Job& job, int tokens, int in, int out) {
+  const int shard = out / job.ranks;
+  const auto world = job.runtime.make_world(job.ranks);
+  std::vector<double> result;
+  job.run([&](int rank, std::barrier<>& together) {
+    const auto backend = job.runtime.make_backend(rank, DType::kFloat16);
+    const auto comm = world->group(0, job.members(), rank, *backend);
+    const TensorParallelGroup group{.comm = comm.get(), .rank = rank, .size = job.ranks};
+    Context context(*backend, rules_of("paddle@3.3.1"));
+    const auto filled = [&](Shape shape) {
+      std::vector<float> values(static_cast<std::size_t>(shape.num_elements()));
+      for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = static_cast<float>(i * 37 % 101) / 1000.0F - 0.05F;
+      auto impl = context.allocate(shape);
+      backend->upload(values, impl->data());
+      return impl;
+    };
+    const auto x = filled({tokens, in}), w = filled({in, shard}), dy = filled({tokens, shard});
+    const auto y = filled({tokens, shard}), dx = filled({tokens, in}), dw = filled({in, shard});
+    float value = 0.0F;
+    const auto finish = [&] { backend->download(dw->data(), {&value, 1}); };
+    finish();
+    ByHand hand(rank, job.comms[static_cast<std::size_t>(rank)]);
+    const auto forward = [&] {
+      hand.matmul(x->data(), false, w->data(), false, y->data(), tokens, shard, in);
+    };
+    const auto dgrad = [&] {
+      hand.matmul(dy->data(), false, w->data(), true, dx->data(), tokens, in, shard);
+    };
+    const auto wgrad = [&] {
+      hand.matmul(x->data(), true, dy->data(), false, dw->data(), in, shard, tokens);
+    };
+    const auto medians = measure(
+        together,
+        {{[&] {
+            const Tensor input(x, "x", /*stop_gradient=*/false),
+                weight(w, "w", /*stop_gradient=*/false);
+            backward(context, {overlap_linear(context, group, /*skip_copy=*/true, input, weight)},
+                     {context.wrap(dy)});
+          },
+          finish},
+         {[&] {
+            forward();
+            dgrad();
+            cuda(cudaEventRecord(hand.ready, hand.stream));
+            cuda(cudaStreamWaitEvent(hand.comm_stream, hand.ready, 0));
+            nccl(ncclAllReduce(dx->data(), dx->data(),
+                               static_cast<std::size_t>(tokens) * static_cast<std::size_t>(in),
+                               ncclFloat16, ncclSum, hand.comm, hand.comm_stream));
+            cuda(cudaEventRecord(hand.done, hand.comm_stream));
+            wgrad();
+            cuda(cudaStreamWaitEvent(hand.stream, hand.done, 0));
+          },
+          [&] { hand.wait(); }},
+         {[&] {
+            forward();
+            dgrad();
+            wgrad();
+          },
+          [&] { hand.wait(); }}},
+        15, 20);
+    if (rank == 0) result = medians;
+    finish();
+    world->finished(rank);
+  });
+  fmt::print("{:>7} {:>6} -> {:<6} {:>10.1f} {:>10.1f} {:>12.1f} {:>12.3f} {:>12.3f}\n", tokens, in,
+             out, result[0] * 1e6, result[1] * 1e6, result[2] * 1e6, result[0] / result[1],
+             result[0] / result[2]);
+}
+
+}  // namespace
+}  // namespace culprit
+
+int main(int argc, char** argv) {
+  using namespace culprit;
+  try {
+    const int ranks = argc > 1 ? std::atoi(argv[1]) : 2;
+    const auto runtime = open_runtime({.device = "cuda", .comm = "nccl"});
+    fmt::print("{}\n", runtime->description());
+    runtime->make_world(ranks);
+    Job job{ranks, *runtime, std::vector<ncclComm_t>(static_cast<std::size_t>(ranks))};
+    nccl(ncclCommInitAll(job.comms.data(), ranks, nullptr));
+    fmt::print(
+        "\nall-reduce, float32, {} ranks: us through this project, us of a loop of ncclAllReduce\n"
+        "       bytes       here       loop    ratio\n",
+        ranks);
+    for (std::int64_t bytes = 1 << 10; bytes <= 256 << 20; bytes *= 4) all_reduce(job, bytes);
+    fmt::print(
+        "\ncolumn-parallel linear, tp {}, float16, forward + dgrad + all-reduce beside wgrad: us "
+        "through autograd, by hand, the "
+        "three products alone\n tokens            here    by hand     products    here/hand  "
+        "here/products\n",
+        ranks);
+    column_linear(job, 2048, 4096, 4096);
+    column_linear(job, 2048, 4096, 8192);
+    column_linear(job, 8192, 8192, 28672);
+    return 0;
+  } catch (const Error& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return error.exit_status();
+  }
+}

@@ -1,0 +1,22 @@
+#include "app/runtime_flags.hpp"
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+namespace culprit {
+
+void add_runtime_flags(CLI::App& app, RuntimeChoice& choice) {
+  app.add_option("--device", choice.device,
+                 "where the ranks' memory and arithmetic are (cuda is cuda:0); changes no outcome")
+      ->type_name("cpu|cuda[:INDEX]")
+      ->capture_default_str()
+      ->group("Where it runs");
+  app.add_option("--comm", choice.comm,
+                 "local: ranks share the device; nccl: a GPU a rank, from that index on")
+      ->type_name("local|nccl")
+      ->capture_default_str()
+      ->group("Where it runs");
+}
+
+}  // namespace culprit

@@ -1,0 +1,35 @@
+#include "comm/local_world.hpp"
+#include "comm/runtime.hpp"
+#include "tensor/cpu_backend.hpp"
+
+namespace culprit {
+namespace {
+
+class LocalRuntime final : public Runtime {
+ public:
+  explicit LocalRuntime(std::unique_ptr<Device> device) : device_(std::move(device)) {}
+  std::unique_ptr<Backend> make_backend(int world_rank, DType dtype) override {
+    return device_->make_backend(world_rank, dtype);
+  }
+  std::unique_ptr<World> make_world(int size) override {
+    device_->require_room_for(size);
+    return std::make_unique<LocalWorld>(size);
+  }
+  std::string description() const override { return device_->description() + ", ranks as threads"; }
+
+ private:
+  std::unique_ptr<Device> device_;
+};
+
+}  // namespace
+
+std::unique_ptr<Runtime> make_local_runtime(std::unique_ptr<Device> device) {
+  return std::make_unique<LocalRuntime>(std::move(device));
+}
+
+Runtime& cpu_threads() {
+  static LocalRuntime runtime(make_cpu_device());  // without state
+  return runtime;
+}
+
+}  // namespace culprit

@@ -1,0 +1,42 @@
+// A collective among ranks on one device, without copies: one kernel reads every member's memory
+// and writes every result.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "cuda/cuda_backend.hpp"
+
+namespace culprit::cuda {
+
+class CudaExchange final : public Exchange {
+ public:
+  CudaExchange(std::size_t num_members, DType dtype);
+  // Waits for the kernel where a member abandoned its memory before it ran.
+  ~CudaExchange() override;
+
+  void give(std::size_t member, Backend& backend, ExchangeKind kind, const std::byte* mine,
+            std::byte* result, std::int64_t num_elements) override;
+  void complete() override;
+  void take(std::size_t member) override;
+  void abandon(std::size_t member) override;
+
+ private:
+  struct Member {
+    CudaBackend* backend = nullptr;
+    ExchangeKind kind = ExchangeKind::kSum;
+    const std::byte* mine = nullptr;
+    std::byte* result = nullptr;
+    std::int64_t num_elements = 0;
+    Event ready;                              // its memory may be read
+    std::unique_ptr<DeviceBlock> substitute;  // for memory that was abandoned
+  };
+
+  DType dtype_;
+  std::vector<Member> members_;
+  std::size_t last_ = 0;  // who gave last
+  Event done_;
+  bool complete_ = false;
+};
+
+}  // namespace culprit::cuda

@@ -1,0 +1,32 @@
+// A rank on a GPU of its own: collectives and transfers go through NCCL.
+//
+// The communicator above (LocalWorld) calls complete() only when every member has come, and
+// unpack() only for what was sent, so nothing waits on a device for a rank that may never come: a
+// lost rank or a deadlock is found by the host, exactly, with no kernel to abort.
+#pragma once
+
+#include "cuda/cuda_backend.hpp"
+#include "cuda/nccl_communicators.hpp"
+
+namespace culprit::cuda {
+
+class NcclBackend final : public CudaBackend {
+ public:
+  // As CudaBackend; `communicators` must outlive it.
+  NcclBackend(DType dtype, int device, ResourcePool& pool, NcclCommunicators& communicators)
+      : CudaBackend(dtype, device, pool), device_(device), communicators_(communicators) {}
+
+  std::unique_ptr<Parcel> pack(const std::byte* a, std::int64_t num_elements) override;
+  void unpack(Parcel& parcel, std::byte* c, std::int64_t num_elements) override;
+  // A sum is added in the order that NCCL chooses: the same to the bit for all members, and for two
+  // in member order.
+  std::unique_ptr<Exchange> make_exchange(std::size_t num_members) override;
+
+  int device() const { return device_; }
+
+ private:
+  int device_;
+  NcclCommunicators& communicators_;
+};
+
+}  // namespace culprit::cuda

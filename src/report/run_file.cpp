@@ -1,0 +1,163 @@
+#include "report/run_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "base/version.hpp"
+#include "outcome/outcome_json.hpp"
+
+namespace culprit {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+std::string read_text(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in)
+    throw UsageError(
+        fmt::format("{}: can't be read; is this the folder of a finished run?", file.string()));
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+// What was pinned when the matrix was made: the base, and the depth of the pipeline that its switch
+// turns on.
+Json pinned_json(const Matrix& matrix) {
+  Cell pinned = matrix.base;
+  for (const Axis& axis : matrix.axes)
+    if (axis.field->name == "pp") axis.field->set(pinned, axis.on[0].value);
+  Json object = Json::object();
+  for (const Field& row : fields()) object[row.name] = row.get(pinned);
+  for (const auto& [name, value] : pinned.extra) object[name] = value;
+  return object;
+}
+
+bool has_recompute(const Matrix& matrix) {
+  return std::any_of(matrix.axes.begin(), matrix.axes.end(),
+                     [](const Axis& axis) { return axis.field->name == "recompute"; });
+}
+
+Settings settings_from(const Json& object) {
+  Settings settings;
+  for (const auto& [name, value] : object.items())
+    settings.emplace_back(name, value.get<std::string>());
+  return settings;
+}
+
+LaunchNotes launch_from(const Json& object) {
+  return {.file = object.at("file"),
+          .dialect = object.at("dialect"),
+          .modelled = object.at("modelled"),
+          .not_modelled = object.at("not_modelled"),
+          .unknown = object.at("unknown")};
+}
+
+}  // namespace
+
+std::string run_file(const RunRecord& record) {
+  Json jobs = Json::array();
+  for (const JobResult& job : record.jobs)
+    jobs.push_back({{"title", job.title},
+                    {"with_recompute", has_recompute(job.matrix)},
+                    {"pinned", pinned_json(job.matrix)}});
+  Json run{{"schema", kRunSchema},
+           {"tool", kVersionText},
+           {"scenario", record.scenario->name},
+           {"command", record.command},
+           {"environment", Json::array()},
+           {"ran_on", record.ran_on},
+           {"runtime_flags", record.runtime_flags},
+           {"bin_folder", record.bin_folder},
+           {"started_ms", record.started_ms},
+           {"wall_seconds", record.wall_seconds},
+           {"masked", record.masked},
+           {"jobs", jobs}};
+  for (const auto& [name, value] : record.environment) run["environment"].push_back({name, value});
+  if (!record.launch.file.empty())
+    run["launch_script"] = {{"file", record.launch.file},
+                            {"dialect", record.launch.dialect},
+                            {"modelled", record.launch.modelled},
+                            {"not_modelled", record.launch.not_modelled},
+                            {"unknown", record.launch.unknown}};
+  return run.dump(2, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace) + "\n";
+}
+
+std::vector<RecordedCell> read_cells_file(const fs::path& folder) {
+  const std::string text = read_text(folder / "cells.jsonl");
+  std::vector<RecordedCell> cells;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto end = text.find('\n', at);
+    if (end == std::string::npos) break;
+    const std::string_view line = std::string_view(text).substr(at, end - at);
+    at = end + 1;
+    try {
+      cells.push_back({.scenario = scenario_of_json_line(line),
+                       .settings = settings_of_json_line(line),
+                       .outcome = parse_json_line(line)});
+    } catch (const SetupError& error) {
+      throw SetupError(fmt::format("{}, line {}: {}", (folder / "cells.jsonl").string(),
+                                   cells.size() + 1, error.what()));
+    }
+  }
+  return cells;
+}
+
+RunRecord read_run(const fs::path& folder) {
+  const fs::path file = folder / "run.json";
+  RunRecord record;
+  Json jobs;
+  try {
+    const Json run = Json::parse(read_text(file));
+    if (run.at("schema") != kRunSchema)
+      throw SetupError(fmt::format("{}: schema {}, expected {}; use the version that wrote it",
+                                   file.string(), run.at("schema").dump(), kRunSchema));
+    record.scenario = &scenario_named(run.at("scenario"));
+    record.command = run.at("command");
+    for (const Json& pair : run.at("environment"))
+      record.environment.emplace_back(pair.at(0), pair.at(1));
+    record.ran_on = run.at("ran_on");
+    record.runtime_flags = run.at("runtime_flags");
+    record.bin_folder = run.at("bin_folder");
+    record.started_ms = run.at("started_ms");
+    record.wall_seconds = run.at("wall_seconds");
+    record.masked = run.at("masked");
+    if (run.contains("launch_script")) record.launch = launch_from(run["launch_script"]);
+    jobs = run.at("jobs");
+    if (jobs.empty()) throw SetupError(fmt::format("{}: holds no job", file.string()));
+  } catch (const Json::exception& error) {
+    throw SetupError(fmt::format("{}: not the record of a run: {}", file.string(), error.what()));
+  }
+  TrialRunner recorded(record.scenario->name, {.on_planned = {}, .on_done = {}});
+  for (const RecordedCell& entry : read_cells_file(folder)) {
+    Cell cell;
+    apply_settings(*record.scenario, cell, entry.settings);
+    recorded.remember(cell, entry.outcome);
+  }
+  record.num_trials = recorded.trials();
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
+    Cell pinned;
+    apply_settings(*record.scenario, pinned, settings_from(jobs[j].at("pinned")));
+    try {
+      record.jobs.push_back(run_matrix(
+          *record.scenario, make_matrix(*record.scenario, pinned, jobs[j].at("with_recompute")),
+          recorded));
+    } catch (const SetupError& error) {
+      throw SetupError(fmt::format("{}: {}; it was written by another version of culprit or cut",
+                                   (folder / "cells.jsonl").string(), error.what()));
+    }
+    record.jobs.back().title = jobs[j].at("title");
+    read_traces(record.jobs.back(), folder / "traces", trace_prefix(jobs.size(), j));
+  }
+  return record;
+}
+
+std::string trace_prefix(std::size_t num_jobs, std::size_t job) {
+  return num_jobs > 1 ? fmt::format("job{}_", job + 1) : "";
+}
+
+}  // namespace culprit

@@ -1,0 +1,1 @@
+"""What runs inside the framework's own Python environment: the hub, its forked ranks and the judge."""
