@@ -40,8 +40,9 @@ struct ReproCheck {
   bool from_cache = false;
 };
 
-// One for each file, in order. Files that aren't here or can't be written cost the cache, not the
-// result. Errors: SetupError where no folder for the builds can be made, or the run was cancelled.
+// One for each file, in order; files of several cells in one call share what is asked of the tools.
+// Files that aren't here or can't be written cost the cache, not the result. Errors: SetupError
+// where no folder for the builds can be made, or the run was cancelled.
 std::vector<ReproCheck> check_repro_files(const std::vector<ReproResult>& files,
                                           const ReproCheckOptions& options);
 
