@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.hpp"
 #include "base/error.hpp"
 #include "base/version.hpp"
 #include "report/explain.hpp"
@@ -197,8 +198,7 @@ std::string filled(const RunRecord& record, const IssueForm& form, const FormFie
 std::string percent_encoded(const std::string& text) {
   std::string result;
   for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '-' || c == '_' || c == '.' || c == '~';
+    const bool plain = is_alphanumeric(c) || c == '-' || c == '_' || c == '.' || c == '~';
     result += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
   }
   return result;

@@ -11,12 +11,13 @@
 #include <climits>
 #include <cstdlib>
 
+#include "base/ascii.hpp"
+
 namespace culprit {
 namespace {
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 bool is_hex(char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_token(char c) { return is_word(c) || c == '-' || c == '+' || c == '='; }
 
 template <class Predicate>

@@ -245,7 +245,7 @@ ReproResult cpp_test(const ReproPlan& plan) {
   text += includes(plan.traits, /*test=*/true) + engine_text(plan, program, rule);
   text +=
       fmt::format("\nTEST(Repro, ShowsTodaysOutcome) {{ EXPECT_EQ(run().substr(0, {}), {}); }}\n",
-                  plan.outcome_words.size(), quoted(plan.outcome_words));
+                  plan.outcome_words.size(), source_string(plan.outcome_words));
   return ReproFile{.name = "repro_test.cpp",
                    .text = text,
                    .exit_status = 0,

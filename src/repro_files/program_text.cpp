@@ -73,10 +73,10 @@ class Writer {
   std::string weight(const std::string& name, int block, bool by_number) const {
     const std::string pattern = by_number ? name_pattern(name, block) : name;
     if (pattern == name)
-      return python_ ? fmt::format("w[{}]", quoted(name)) : fmt::format("weight({})", quoted(name));
-    if (!python_) return fmt::format("weight({}, b)", quoted(pattern));
+      return python_ ? fmt::format("w[{}]", source_string(name)) : fmt::format("weight({})", source_string(name));
+    if (!python_) return fmt::format("weight({}, b)", source_string(pattern));
     std::string text;  // of an f-string: braces are doubled
-    for (const char c : quoted(pattern))
+    for (const char c : source_string(pattern))
       text += c == '{' || c == '}' ? std::string(2, c) : std::string(1, c);
     text.replace(text.find('#'), 1, "{b}");
     return fmt::format("w[f{}]", text);

@@ -80,7 +80,7 @@ ReproResult python_repro(const ReproPlan& plan) {
   if (has("frozen_matmul"))
     setup += " A matmul whose weight takes no gradient stands in for the quantised linear.";
   values["SETUP_LINES"] = setup.empty() ? "" : comment("#", setup);
-  values["PHRASE"] = quoted(phrase);
+  values["PHRASE"] = source_string(phrase);
   values["SKIP_NOTE"] = has("skip") ? "; False is the clean twin" : "";
   values["PARAMETER_COLUMNS"] = text_if("split", ", axis that tensor ranks split") +
                                 text_if("gain", ", gain") + text_if("pp", ", stage") +

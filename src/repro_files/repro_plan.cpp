@@ -185,7 +185,7 @@ std::string parameter_table(const ReproPlan& plan, bool python) {
     const char* split = spec.split == Split::kReplicated ? whole
                         : spec.split == Split::kColumns  ? columns
                                                          : rows;
-    std::string row = fmt::format(fmt::runtime(form), quoted(spec.name),
+    std::string row = fmt::format(fmt::runtime(form), source_string(spec.name),
                                   value_number(spec.value_kind, spec.block, spec.term),
                                   spec.shape.rows, spec.shape.cols);
     if (plan.traits.has("split")) row += fmt::format(", {}", split);
