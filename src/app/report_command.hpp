@@ -25,8 +25,12 @@ class ReportFlags {
   // Masks the record and writes all reports. Errors: SetupError.
   void write(const std::filesystem::path& folder, const RunRecord& record,
              Redactor& redactor) const;
+  // As write, but only what the reports can be made from again.
+  void write_record(const std::filesystem::path& folder, const RunRecord& record,
+                    Redactor& redactor) const;
   // What was written where, and what was masked, on stdout.
-  void print_written(const std::filesystem::path& folder, const Redactor& redactor) const;
+  void print_written(const std::filesystem::path& folder, const RunRecord& record,
+                     const Redactor& redactor) const;
 
  private:
   std::string redact_ = "private";

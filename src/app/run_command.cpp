@@ -15,6 +15,7 @@
 
 #include "app/launch_jobs.hpp"
 #include "app/report_command.hpp"
+#include "app/run_reproductions.hpp"
 #include "app/runtime_flags.hpp"
 #include "app/shown_program_folder.hpp"
 #include "base/error.hpp"
@@ -102,6 +103,7 @@ struct RunCommand::Impl {
   std::size_t jobs = 0;
   RuntimeChoice choice;
   double stall_seconds = 10.0;
+  bool no_verify = false;
   std::vector<Field> own_toggles;  // outlives the flags
   ReportFlags report;
   std::unique_ptr<CellFlags> flags;
@@ -133,6 +135,8 @@ RunCommand::RunCommand(CLI::App& app) : impl_(std::make_unique<Impl>()) {
                   "seconds without any rank finishing an operation: HANG")
       ->check(seconds_between(0.1, 3600.0))
       ->capture_default_str();
+  sub->add_flag("--no-verify", impl_->no_verify,
+                "write the stand-alone reproductions, but do not build and run them");
   add_runtime_flags(*sub, impl_->choice);
   impl_->report.add_to(*sub);
   impl_->own_toggles = all_own_toggles();
@@ -219,8 +223,6 @@ int RunCommand::run(const std::vector<std::string>& command) const {
   record.environment = describe_environment(runtime);
   record.wall_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  impl_->report.write(folder.path(), record, redactor);
-
   fmt::print("{}",
              console_report(record, style,
                             is_terminal(STDOUT_FILENO) ? terminal_columns(STDOUT_FILENO) : 160));
@@ -231,7 +233,27 @@ int RunCommand::run(const std::vector<std::string>& command) const {
         "report)\n",
         escape_controls(record.launch.file), record.launch.modelled.size(),
         record.launch.not_modelled.size(), record.launch.unknown.size());
-  impl_->report.print_written(folder.path(), redactor);
+  WrittenReproductions reproductions = write_reproductions(record, folder.path());
+  record.reproductions = reproductions.findings;
+  if (!impl_->no_verify && !reproductions.files.empty()) {
+    // Building takes long: what is found is safe before it begins.
+    impl_->report.write_record(folder.path(), record, redactor);
+    ProgressBar builds(STDERR_FILENO, 0, "reproductions");
+    ReproCheckOptions options = default_check_options();
+    options.cancel_fd = stop.fd();
+    options.on_done = [&](std::size_t number, std::size_t total) {
+      builds.set_total(total);
+      builds.update(number);
+    };
+    check_reproductions(reproductions, options);
+    builds.clear();
+    record.reproductions = reproductions.findings;
+    if (stop.is_stopped())
+      print_error("culprit: stopped by a signal while reproductions were built; all else is written\n");
+  }
+  impl_->report.write(folder.path(), record, redactor);
+
+  impl_->report.print_written(folder.path(), record, redactor);
   if (!record.jobs.back().minimal.empty())
     fmt::print(
         "repeat one cell: {}\n",
@@ -239,6 +261,7 @@ int RunCommand::run(const std::vector<std::string>& command) const {
             record,
             cell_of(record.jobs.back().matrix,
                     record.jobs.back().matrix.choices[record.jobs.back().minimal[0].index])));
+  if (stop.is_stopped()) return kExitSetup;
   return record.as_declared() ? 0 : kExitUnexpected;
 }
 

@@ -315,6 +315,8 @@ RunRecord redacted(RunRecord record, Redactor& redactor) {
   redactor.mask(record.launch.modelled);
   redactor.mask(record.launch.not_modelled);
   redactor.mask(record.launch.unknown);
+  for (FindingReproductions& finding : record.reproductions)
+    for (Reproduction& file : finding.files) redactor.mask(file.words);
   for (JobResult& job : record.jobs) {
     for (Outcome& outcome : job.outcomes) redactor.mask(outcome);
     for (MinimalFinding& finding : job.minimal) {

@@ -64,9 +64,13 @@ fs::path RunFolder::traces() const {
   return folder;
 }
 
+void write_record(const fs::path& folder, const RunRecord& record) {
+  write_whole_file(folder / "run.json", run_file(record));
+}
+
 void write_reports(const fs::path& folder, const RunRecord& record,
                    const std::vector<std::string>& forms) {
-  write_whole_file(folder / "run.json", run_file(record));
+  write_record(folder, record);
   write_whole_file(folder / "report.md", markdown_report(record));
   write_whole_file(folder / "report.html", html_report(record));
   write_whole_file(folder / "matrix.svg", svg_report(record));

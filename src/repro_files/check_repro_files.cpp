@@ -43,12 +43,17 @@ ProcessRequest request_of(std::vector<std::string> argv, const fs::path& folder,
 }
 
 std::vector<ProcessResult> run_all(const std::vector<ProcessRequest>& requests,
-                                   const ReproCheckOptions& options) {
+                                   const ReproCheckOptions& options,
+                                   const std::function<void()>& on_done = {}) {
   std::vector<ProcessResult> results(requests.size());
   const RunOptions run{
       .jobs = std::max<std::size_t>(1, options.jobs),
       .on_start = {},
-      .on_done = [&](std::size_t i, ProcessResult&& result) { results[i] = std::move(result); },
+      .on_done =
+          [&](std::size_t i, ProcessResult&& result) {
+            results[i] = std::move(result);
+            if (on_done) on_done();
+          },
       .on_line = {},
       .cancel_fd = options.cancel_fd};
   if (!run_processes(requests, run))
@@ -179,8 +184,13 @@ void build_and_run(std::vector<Job>& jobs, const ReproCheckOptions& options) {
     requests.push_back(request_of(std::move(argv), in, options));
     slots.push_back(&slot);
   };
+  std::size_t done = 0, total = 0;
   const auto run_added = [&] {
-    auto results = run_all(requests, options);
+    total += requests.size();
+    auto results = run_all(requests, options, [&] {
+      ++done;
+      if (options.on_done) options.on_done(done, total);
+    });
     for (std::size_t i = 0; i < slots.size(); ++i) *slots[i] = std::move(results[i]);
     requests.clear();
     slots.clear();

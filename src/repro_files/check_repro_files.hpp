@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct ReproCheckOptions {
   std::size_t jobs = 2;
   std::chrono::milliseconds deadline{120000};  // of each build and each run
   int cancel_fd = -1;                          // RunOptions::cancel_fd
+  // After each build or run, with how many were done of how many that are known by now.
+  std::function<void(std::size_t done, std::size_t total)> on_done = {};
 };
 
 // Cache $XDG_CACHE_HOME/culprit/repros or ~/.cache/culprit/repros (none without a home), compiler

@@ -12,6 +12,7 @@ same() {
 }
 
 run=$root/run_repro.sh
+export XDG_CACHE_HOME=$work/cache # of reproductions: the first run builds them
 check "main job finds the silent one first" 0 'SILENT +skip_c_identity \+ residual' "$run" --tp 2 --pp 2 --recompute --out main
 check "main job finds recompute" 0 'skip_c_identity \+ recompute \(reentrant\) +LEAF_INPLACE in the recompute' "$run" --tp 2 --pp 2 --recompute --out main2
 for file in report.md report.json junit.xml cells.jsonl; do
@@ -30,6 +31,7 @@ PY
 same "results are the same in two runs" \
   "$(python3 -c 'import json;r=json.load(open("main/report.json"));r.pop("run");print(hash(json.dumps(r)) and json.dumps(r))' | md5sum)" \
   "$(python3 -c 'import json;r=json.load(open("main2/report.json"));r.pop("run");print(json.dumps(r))' | md5sum)"
+check "its reproductions are shown" 0 'repro.cpp`: shown: exit status 11, WRONG_GRAD' cat main/report.md
 check "an existing folder is not overwritten" 2 'exists already' "$run" --tp 2 --pp 2 --out main
 check "an unknown flag names the nearest" 2 'recompute' "$run" --recomput
 check "an impossible size says why" 2 'tp 3 can.t split 8 features' "$run" --tp 3
