@@ -115,8 +115,9 @@ WrittenReproductions write_reproductions(const RunRecord& record, const fs::path
       const JobResult& job = record.jobs[j];
       const std::size_t index = job.minimal[m].index;
       const std::string label = label_of(job.matrix, job.matrix.choices[index]);
-      const MadeFiles made = make_files(*record.scenario, cell_of(job.matrix, job.matrix.choices[index]),
-                                        job.outcomes[index], label);
+      const MadeFiles made =
+          make_files(*record.scenario, cell_of(job.matrix, job.matrix.choices[index]),
+                     job.outcomes[index], label);
       FindingReproductions finding{.job = j, .minimal = m, .folder = {}, .files = {}};
       const auto [known, is_new] =
           by_flags.try_emplace(label + " " + flags_of(made.cell), written.findings.size());

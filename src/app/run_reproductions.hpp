@@ -1,5 +1,5 @@
-// The stand-alone reproductions of a run's minimal combinations: written into its folder, then built
-// and run.
+// The stand-alone reproductions of a run's minimal combinations: written into its folder, then
+// built and run.
 #pragma once
 
 #include <filesystem>

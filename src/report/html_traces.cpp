@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "report/explain.hpp"
 #include "report/html_report.hpp"
 #include "report/markup.hpp"
 #include "report/wording.hpp"
-#include "trace/collective_diff.hpp"
 #include "trace/timeline.hpp"
 
 namespace culprit {
@@ -67,10 +67,11 @@ std::string phase_html(const TimelineRow& row, const TimelineSpan& phase, std::i
 std::string event_html(const TimelineSpan& event, std::int64_t whole) {
   const char* css = event.kind == SpanKind::kCollective ? "ev-c"
                     : event.kind == SpanKind::kTransfer ? "ev-t"
-                                                    : "ev-w";
-  return fmt::format("<i class=\"{}\" style=\"left:{};width:{}\" title=\"{}\"></i>", css,
-                     percent(event.begin, whole), percent(event.end - event.begin, whole),
-                     xml_text(event.kind == SpanKind::kWait ? "waits for " + event.name : event.name));
+                                                        : "ev-w";
+  return fmt::format(
+      "<i class=\"{}\" style=\"left:{};width:{}\" title=\"{}\"></i>", css,
+      percent(event.begin, whole), percent(event.end - event.begin, whole),
+      xml_text(event.kind == SpanKind::kWait ? "waits for " + event.name : event.name));
 }
 
 std::string end_html(const TimelineRow& row, std::int64_t whole) {
@@ -129,7 +130,7 @@ std::string differences_html(const MinimalFinding& finding) {
   std::string text;
   for (const CollectiveDifference& difference :
        diff_collectives(finding.trace, finding.neighbour_trace))
-    text += "<li>" + xml_text(difference.in_words) + "</li>";
+    text += "<li>" + xml_text(collective_in_words(difference)) + "</li>";
   if (text.empty())
     return "<p class=\"small\">Collectives and transfers: every rank calls the same ones, in the "
            "same order and size, as in the passing run.</p>\n";

@@ -146,7 +146,7 @@ Part evidence_part(const JobResult& job) {
           label_of(job.matrix, job.matrix.choices[*finding.passing_neighbour]),
           differences.empty() ? " the same calls in the same order and size on every rank." : "");
       for (const CollectiveDifference& difference : differences)
-        text += fmt::format("- {}\n", markdown_text(difference.in_words));
+        text += fmt::format("- {}\n", markdown_text(collective_in_words(difference)));
       text += differences.empty() ? "" : "\n";
     }
     part.lines.push_back(text);
@@ -174,21 +174,19 @@ std::string label_of(const RunRecord& record, const FindingReproductions& findin
   return minimal_label(job, job.minimal[finding.minimal]);
 }
 
-// Their programs, the framework's first.
+// Their programs, the framework's first. The tests stay in the folder: they hold the same engine.
 std::vector<Part> reproduction_parts(const RunRecord& record) {
   std::vector<Part> parts;
   std::vector<std::string> seen;  // jobs may share files
   for (const FindingReproductions& finding : record.reproductions)
     for (const Reproduction& file : finding.files) {
       const std::string path = path_of(finding, file);
-      if (file.text.empty() || std::find(seen.begin(), seen.end(), path) != seen.end()) continue;
+      if (file.text.empty() || file.name.ends_with("_test.cpp") || std::find(seen.begin(), seen.end(), path) != seen.end()) continue;
       seen.push_back(path);
       parts.push_back(
           {.summary = fmt::format("{} of {}: {}", file.name, label_of(record, finding),
                                   file.name.ends_with(".py")
                                       ? "a program for the stock framework, without a GPU"
-                                  : file.name.ends_with("_test.cpp")
-                                      ? "a GoogleTest of the rule at fault"
                                       : "one C++20 source without dependencies"),
            .head = "",
            .lines = {fmt::format("```{}\n{}```\n", file.name.ends_with(".py") ? "python" : "cpp",
