@@ -21,6 +21,10 @@ void ReportFlags::add_to(CLI::App& app) {
          "also write form_NAME.md: the answers under the fields of that tracker's issue form")
       ->type_name("NAME")
       ->check(CLI::IsMember(issue_form_names()));
+  redact_.add_to(app);
+}
+
+void RedactFlag::add_to(CLI::App& app) {
   app.add_option(
          "--redact", redact_,
          "what is masked in the files: private (home folders, user and host names, addresses, "
@@ -29,7 +33,7 @@ void ReportFlags::add_to(CLI::App& app) {
       ->capture_default_str();
 }
 
-Redactor ReportFlags::redactor() const {
+Redactor RedactFlag::redactor() const {
   if (redact_ != "none") return Redactor::for_this_machine();
   print_error(fmt::format(
       "warning: --redact=none: folders, names, addresses and credentials stay in the files; "

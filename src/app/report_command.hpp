@@ -16,12 +16,23 @@ class App;
 
 namespace culprit {
 
-// --redact and --form.
-class ReportFlags {
+// --redact.
+class RedactFlag {
  public:
   void add_to(CLI::App& app);
   // After parsing. With --redact=none it warns on stderr.
   Redactor redactor() const;
+
+ private:
+  std::string redact_ = "private";
+};
+
+// --redact and --form.
+class ReportFlags {
+ public:
+  void add_to(CLI::App& app);
+  // As RedactFlag.
+  Redactor redactor() const { return redact_.redactor(); }
   // Masks the record and writes all reports. Errors: SetupError.
   void write(const std::filesystem::path& folder, const RunRecord& record,
              Redactor& redactor) const;
@@ -33,7 +44,7 @@ class ReportFlags {
                      const Redactor& redactor) const;
 
  private:
-  std::string redact_ = "private";
+  RedactFlag redact_;
   std::vector<std::string> forms_;
 };
 
