@@ -79,14 +79,15 @@ void refuse_off_values(const Scenario& scenario, const Settings& given) {
 }
 
 // The one job of a run without a launch script. Without any flag the claim's switches are the
-// matrix.
+// matrix; so they are under another framework's rules.
 LaunchJob job_from_flags(const Scenario& scenario, const Settings& given) {
   LaunchJob job;
-  if (given.empty()) {
+  apply_settings(scenario, job.pinned, given);
+  if (std::all_of(given.begin(), given.end(),
+                  [](const auto& setting) { return setting.first == "framework"; })) {
     job.pinned.pp = std::max(job.pinned.pp, claim_cell(scenario).pp);
     job.with_recompute = true;
   } else {
-    apply_settings(scenario, job.pinned, given);
     job.with_recompute = job.pinned.recompute != RecomputeKind::kNone;
   }
   job.pinned.recompute = RecomputeKind::kNone;

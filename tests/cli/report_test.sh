@@ -30,6 +30,10 @@ sed -E 's/"outcome":"ERROR","kind":"LEAF_INPLACE","where":"[^"]*","fingerprint":
 check "what a fix clears is named" 0 'fixed.*--identity=skip' "$culprit" diff main again
 check "what got worse is named and is status 1" 1 'broken.*--identity=skip' "$culprit" diff again main
 check "another scenario is refused" 2 "can't be compared" bash -c "'$culprit' run overlap_stopped_input --no-verify --out other >/dev/null; '$culprit' diff main other"
+# Two releases: 2.6.2 does not know what a saved none is.
+check "a run of an older release" 0 'SAVE_NONE' "$culprit" run nonreentrant_frozen_linear --framework paddle@2.6.2 --no-verify --out older
+check "and of a newer one" 0 'frozen' "$culprit" run nonreentrant_frozen_linear --no-verify --out newer
+check "what got worse since a release is named with it" 1 'turned silent since paddle@3.3.1' "$culprit" diff older newer
 
 # Stand-alone reproductions.
 verified() { env XDG_CACHE_HOME="$work/cache" "$culprit" run overlap_stopped_input --out "$1"; }
