@@ -43,6 +43,11 @@ std::string minimal_label(const JobResult& job, const MinimalFinding& finding);
 std::string program_of(const RunRecord& record);
 // The command that repeats one cell.
 std::string repeat_command(const RunRecord& record, const Cell& cell);
+// "repros/skip_c_identity+residual/repro.py", in the run's folder; the name alone if it was not
+// written.
+std::string path_of(const FindingReproductions& finding, const Reproduction& file);
+// "repro.cpp: shown for 3 of 3", one line a file name; with the reasons of what was not.
+std::vector<std::string> reproductions_in_words(const RunRecord& record);
 // The words of a command line, quoted for a shell where needed.
 std::string shell_line(const std::vector<std::string>& words);
 

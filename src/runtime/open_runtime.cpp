@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/error.hpp"
+#include "base/program_folder.hpp"
 #include "cuda/cuda_device.hpp"
 #include "runtime/build_parts.hpp"
 #include "tensor/cpu_backend.hpp"
@@ -32,8 +33,7 @@ std::optional<int> cuda_index(const std::string& device) {
 
 // `flag` is the one that asks for it, for messages.
 std::unique_ptr<Device> open_device(const std::string& flag, const DeviceLibrary& part, int index) {
-  const std::filesystem::path library =
-      std::filesystem::read_symlink("/proc/self/exe").parent_path() / part.file;
+  const std::filesystem::path library = program_folder() / part.file;
   void* handle =
       dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);  // never closed: its code is used to the end
   if (!handle)
