@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tensor/blas_threads.hpp"
+#include "tensor/sum_in_order.hpp"
 
 namespace culprit {
 namespace {
@@ -65,12 +66,12 @@ class CpuExchange final : public Exchange {
                         .result = elements<Type>(result)};
   }
   void complete() override {
-    total_ = members_[0].part;
-    for (std::size_t j = 0; j < total_.size(); ++j) {
-      float sum = Type::load(total_[j]);
-      for (std::size_t i = 1; i < members_.size(); ++i) sum += Type::load(members_[i].part[j]);
-      total_[j] = Type::store(sum);
-    }
+    std::vector<const std::byte*> parts;
+    for (const Member& each : members_)
+      parts.push_back(reinterpret_cast<const std::byte*>(each.part.data()));
+    total_.resize(members_[0].part.size());
+    sum_in_order(Type::kDType, parts, reinterpret_cast<std::byte*>(total_.data()),
+                 static_cast<std::int64_t>(total_.size()));
   }
   void take(std::size_t member) override {
     auto* out = members_[member].result;
