@@ -26,6 +26,7 @@
 #include "report/run_file.hpp"
 #include "report/wording.hpp"
 #include "report/write_report.hpp"
+#include "runtime/mpi_launcher.hpp"
 #include "terminal/escape.hpp"
 #include "terminal/progress_bar.hpp"
 #include "terminal/style.hpp"
@@ -183,8 +184,16 @@ int RunCommand::run(const std::vector<std::string>& command) const {
   record.bin_folder = shown_program_folder().string();
 
   // Opened here to find out before anything is written; the cells' processes open their own.
-  const std::string runtime = open_runtime(impl_->choice)->description();
   const bool on_gpu = impl_->choice.device != "cpu";
+  MpiLauncher launcher;
+  std::string runtime;
+  if (impl_->choice.comm == "mpi" && !on_gpu) {
+    launcher = mpi_launcher();
+    runtime = fmt::format("CPU, ranks as processes through MPI ({})", launcher.command[0]);
+    record.ran_on = "MPI processes";
+  } else {
+    runtime = open_runtime(impl_->choice)->description();
+  }
   if (on_gpu)
     record.ran_on = impl_->choice.device + (impl_->choice.comm == "nccl" ? ", NCCL" : " threads");
   RunFolder folder(impl_->out.empty() ? default_run_folder() : fs::path(impl_->out));
@@ -197,6 +206,8 @@ int RunCommand::run(const std::vector<std::string>& command) const {
         scenario.name,
         {.program = bin / scenario.name,
          .flags = record.runtime_flags,
+         .launcher = launcher.command,
+         .environment = launcher.environment,
          .many_cells_a_process = on_gpu,
          .jobs = impl_->jobs > 0 ? impl_->jobs
                                  : (on_gpu ? 1 : std::max(1U, std::thread::hardware_concurrency())),

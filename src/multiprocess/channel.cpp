@@ -157,7 +157,7 @@ UniqueFd connect_to(const std::string& address, int port, std::chrono::milliseco
       why = std::strerror(errno);
     }
     if (std::chrono::steady_clock::now() >= end)
-      throw SetupError(fmt::format("rank 0 does not answer at {}:{} ({}) within {:.0f} s", address,
+      throw SetupError(fmt::format("rank 0 does not answer at {}:{} ({}) within {:g} s", address,
                                    port, why,
                                    std::chrono::duration<double>(deadline).count()));
     std::this_thread::sleep_for(std::chrono::milliseconds(50));

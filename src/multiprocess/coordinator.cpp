@@ -425,7 +425,7 @@ class Coordinator::Loop {
     for (std::size_t rank = 0; rank < peers_.size(); ++rank)
       if (!peers_[rank].channel) absent += fmt::format("{}{}", absent.empty() ? "" : ", ", rank);
     end_job(kExitSetup,
-            fmt::format("of {} processes rank {} did not come within {:.0f} s; was each started?",
+            fmt::format("of {} processes rank {} did not come within {:g} s; was each started?",
                         peers_.size(), absent,
                         std::chrono::duration<double>(settings_.meeting_deadline).count()));
   }
@@ -435,6 +435,7 @@ class Coordinator::Loop {
       if (!peers_[rank].left && now - peers_[rank].heard > settings_.silence_deadline) {
         end_job(row_of(OutcomeClass::kCrash).exit_status,
                 fmt::format("rank {}'s process gives no sign of life{}", rank, who_waits()));
+        peers_[rank].left = true;  // not waited for
         return;
       }
     if (!world_ || now - moved_ < settings_.stall_deadline) return;
@@ -442,7 +443,7 @@ class Coordinator::Loop {
     for (const int rank : world_->ranks.running())
       who += fmt::format("{}rank {} waits for nobody", who.empty() ? "" : "; ", rank);
     end_job(row_of(OutcomeClass::kHang).exit_status,
-            fmt::format("no rank finished an operation for {:.1f} s: {}",
+            fmt::format("no rank finished an operation for {:g} s: {}",
                         std::chrono::duration<double>(settings_.stall_deadline).count(), who));
   }
 

@@ -217,6 +217,12 @@ std::string cut(const std::string& head, std::string list) {
   return head + list + notice;
 }
 
+// How the cells were spread over processes.
+const char* processes_in_words(const RunRecord& record) {
+  if (record.runtime_flags.empty()) return "each a process of its own";
+  return runs_through_mpi(record) ? "each rank a process of its own" : "several to a process";
+}
+
 }  // namespace
 
 std::string markdown_report(const RunRecord& record) {
@@ -226,7 +232,7 @@ std::string markdown_report(const RunRecord& record) {
       verdicts(record) +
       fmt::format(
           "{}; {} cells, {}.\n\n", layout_in_words(record, record.jobs.front()), record.num_trials,
-          record.runtime_flags.empty() ? "each a process of its own" : "several to a process");
+          processes_in_words(record));
   std::vector<Part> parts;
   if (!record.launch.file.empty()) {
     text += fmt::format("Made from the launch script {} ({}), which was read and not run.\n\n",

@@ -250,8 +250,16 @@ std::string program_of(const RunRecord& record) {
   return (std::filesystem::path(record.bin_folder) / record.scenario->name).string();
 }
 
+bool runs_through_mpi(const RunRecord& record) {
+  const auto& flags = record.runtime_flags;
+  return std::find(flags.begin(), flags.end(), "--comm=mpi") != flags.end();
+}
+
 std::string repeat_command(const RunRecord& record, const Cell& cell) {
-  std::vector<std::string> words{program_of(record)};
+  std::vector<std::string> words;
+  if (runs_through_mpi(record))
+    words = {"mpirun", "--oversubscribe", "-np", std::to_string(cell.tp * cell.pp)};
+  words.push_back(program_of(record));
   for (const auto& flags : {record.runtime_flags, program_flags(cell)})
     words.insert(words.end(), flags.begin(), flags.end());
   return shell_line(words);

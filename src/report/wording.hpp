@@ -38,6 +38,8 @@ std::string verdict_in_words(const JobResult& job);
 std::string minimal_label(const JobResult& job, const MinimalFinding& finding);
 // The scenario's program, as the folder of a run's programs is shown.
 std::string program_of(const RunRecord& record);
+// Whether each rank of its cells was a process, started by mpirun.
+bool runs_through_mpi(const RunRecord& record);
 // The command that repeats one cell.
 std::string repeat_command(const RunRecord& record, const Cell& cell);
 // The words of a command line, quoted for a shell where needed.

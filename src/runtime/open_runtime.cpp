@@ -110,11 +110,7 @@ std::unique_ptr<Runtime> open_mpi_runtime(std::chrono::milliseconds stall_deadli
 std::unique_ptr<Runtime> open_nccl_rank(const LaunchEnvironment& environment, int first_index,
                                         std::chrono::milliseconds stall_deadline) {
   std::shared_ptr<MpiJob> job;
-  std::unique_ptr<JobLink> link;
-  int local_rank = environment.local_rank;
-  if (environment.address) {
-    link = meet_at_address(environment, stall_deadline);
-  } else {
+  if (!environment.address) {
     if (!kBuiltWithMpi)
       throw UnavailableError(
           fmt::format("--comm nccl: {} started {} processes, which meet through MPI or at "
@@ -122,11 +118,12 @@ std::unique_ptr<Runtime> open_nccl_rank(const LaunchEnvironment& environment, in
                       "set",
                       environment.launcher, environment.size, kWhyNoMpi));
     job = open_mpi("--comm nccl");
-    link = meet_through_mpi(*job, stall_deadline);
-    local_rank = job->local_rank();
   }
+  const int local_rank = job ? job->local_rank() : environment.local_rank;
   std::unique_ptr<Device> device =
       open_device("--comm nccl", kNcclRankLibrary, first_index + local_rank);
+  std::unique_ptr<JobLink> link = job ? meet_through_mpi(*job, stall_deadline)
+                                      : meet_at_address(environment, stall_deadline);
   DataPath& path = static_cast<PathDevice&>(*device).path();
   return make_process_runtime(std::move(job), std::move(link), std::move(device), path);
 }
