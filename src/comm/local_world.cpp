@@ -9,7 +9,7 @@
 
 namespace culprit {
 
-LocalWorld::LocalWorld(int size) : ranks_(size), wake_(static_cast<std::size_t>(size)) {}
+LocalWorld::LocalWorld(int size) : ranks_(size), wake_(ranks_.size()), started_sends_(wake_.size()) {}
 LocalWorld::~LocalWorld() = default;
 
 void LocalWorld::finished(int world_rank) {
@@ -61,6 +61,7 @@ class LocalWork final : public Work {
   void wait() override {
     if (waited_) return;
     waited_ = true;
+    world_.started_sends_[me_].flush();
     std::unique_lock lock(world_.mutex_);
     auto& collective = world_.collectives_.at(key_);
     world_.wait(lock, me_, what_, [this, &collective] {
@@ -124,6 +125,14 @@ class LocalCommunicator final : public Communicator {
     post(to, {.parcel = backend_.pack(buffer.data, buffer.num_elements),
               .num_elements = buffer.num_elements});
   }
+  std::unique_ptr<Work> start_send(Elements buffer, int to, const std::string&) override {
+    counters_.transfer_bytes += backend_.num_bytes(buffer.num_elements);
+    const std::shared_ptr<Parcel> parcel = backend_.start_pack(buffer.data, buffer.num_elements);
+    return world_.started_sends_[me_].start([this, parcel, to, count = buffer.num_elements] {
+      backend_.finish_pack(*parcel);
+      post(to, {.parcel = parcel, .num_elements = count});
+    });
+  }
   void send_none(int to, const std::string&) override { post(to, {}); }
 
   bool receive(Elements buffer, int from, const std::string& what) override {
@@ -166,6 +175,7 @@ class LocalCommunicator final : public Communicator {
     world_.settle();
   }
   LocalWorld::Message next_message(int peer, const std::string& what) {
+    world_.started_sends_[me_].flush();
     std::unique_lock lock(world_.mutex_);
     auto& channel = world_.channels_[{group_id_, {peer, me_}}];
     world_.wait(lock, me_, what,

@@ -13,6 +13,7 @@
 
 #include "comm/communicator.hpp"
 #include "comm/rank_table.hpp"
+#include "comm/started_sends.hpp"
 
 namespace culprit {
 
@@ -42,7 +43,7 @@ class LocalWorld final : public World {
   };
   using CollectiveKey = std::pair<int, std::uint64_t>;  // group id, call number in the group
   struct Message {
-    std::unique_ptr<Parcel> parcel;  // null: a none
+    std::shared_ptr<Parcel> parcel;  // null: a none
     std::int64_t num_elements = 0;
   };
   using ChannelKey = std::pair<int, std::pair<int, int>>;  // group id, (from, to) world ranks
@@ -56,6 +57,7 @@ class LocalWorld final : public World {
   std::mutex mutex_;
   RankTable ranks_;
   std::vector<std::condition_variable> wake_;  // by rank
+  std::vector<StartedSends> started_sends_;    // by rank, each its thread's alone
   std::map<CollectiveKey, Collective> collectives_;
   std::map<ChannelKey, std::deque<Message>> channels_;
 };

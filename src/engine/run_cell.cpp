@@ -74,6 +74,8 @@ class RankRun {
                              .release_sent_outputs = cell_.release,
                              .loss_division = cell_.loss_division,
                              .loss_scale = cell_.loss_scale,
+                             .send_buffer = model_.send_buffer ? model_.send_buffer(cell_)
+                                                               : SendBuffer::kNone,
                              .boundary = std::vector<Shape>(model_.boundary_width, activation())};
     const StageModel stage_model{
         .data = [this](int m) { return constant(ValueKind::kData, m); },

@@ -121,9 +121,12 @@ std::shared_ptr<PathPart> MpiPath::start(Backend& backend, const std::vector<int
   return std::make_shared<MpiCollective>(*this, backend, members, me, tag, collective);
 }
 std::shared_ptr<PathPart> MpiPath::send(Backend& backend, int, int to, int tag,
-                                        const std::byte* data, std::int64_t num_elements) {
-  post(std::make_shared<std::vector<std::byte>>(data, data + backend.num_bytes(num_elements)), to,
-       tag);
+                                        std::shared_ptr<Parcel> parcel,
+                                        std::int64_t num_elements) {
+  const auto bytes = std::make_shared<std::vector<std::byte>>(
+      static_cast<std::size_t>(backend.num_bytes(num_elements)));
+  backend.unpack(*parcel, bytes->data(), num_elements);
+  post(bytes, to, tag);
   return std::make_shared<MpiSend>();
 }
 std::shared_ptr<PathPart> MpiPath::receive(Backend& backend, int, int from, int tag,

@@ -51,9 +51,10 @@ class DataPath {
   virtual std::shared_ptr<PathPart> start(Backend& backend, const std::vector<int>& members,
                                           std::size_t me, int tag,
                                           const PathCollective& collective) = 0;
-  // The memory of `data` may be written once it returns. Messages of one tag arrive in order.
+  // Messages of one tag arrive in order.
   virtual std::shared_ptr<PathPart> send(Backend& backend, int me, int to, int tag,
-                                         const std::byte* data, std::int64_t num_elements) = 0;
+                                         std::shared_ptr<Parcel> parcel,
+                                         std::int64_t num_elements) = 0;
   virtual std::shared_ptr<PathPart> receive(Backend& backend, int me, int from, int tag,
                                             std::byte* data, std::int64_t num_elements) = 0;
   // The job can't go on: whatever waits must end. Any thread.

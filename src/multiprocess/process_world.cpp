@@ -141,6 +141,7 @@ class ProcessWork final : public Work {
   void wait() override {
     if (waited_) return;
     waited_ = true;
+    world_.started_sends_.flush();
     ByteWriter ask = message(ToCoordinator::kWaitJoin);
     ask.put(group_id_);
     ask.put(call_);
@@ -201,17 +202,15 @@ class ProcessCommunicator final : public Communicator {
 
   void send(Elements buffer, int to, const std::string&) override {
     counters_.transfer_bytes += backend_.num_bytes(buffer.num_elements);
-    const int peer = members_.at(to);
-    auto launch = std::make_shared<ProcessWorld::Launch>();
-    world_.on_path([&] {
-      launch->part = world_.path_.send(backend_, me_, peer, message_tag(group_id_), buffer.data,
-                                       buffer.num_elements);
+    leave(backend_.pack(buffer.data, buffer.num_elements), members_.at(to), buffer.num_elements);
+  }
+  std::unique_ptr<Work> start_send(Elements buffer, int to, const std::string&) override {
+    counters_.transfer_bytes += backend_.num_bytes(buffer.num_elements);
+    const std::shared_ptr<Parcel> parcel = backend_.start_pack(buffer.data, buffer.num_elements);
+    return world_.started_sends_.start([this, parcel, to, count = buffer.num_elements] {
+      backend_.finish_pack(*parcel);
+      leave(parcel, members_.at(to), count);
     });
-    {
-      const std::lock_guard lock(world_.mutex_);
-      world_.sends_[{group_id_, {me_, peer}}].push_back(std::move(launch));
-    }
-    post(peer, /*is_none=*/false, buffer.num_elements, world_.path_.token({me_, peer}));
   }
   void send_none(int to, const std::string&) override {
     post(members_.at(to), /*is_none=*/true, 0, "");
@@ -219,6 +218,7 @@ class ProcessCommunicator final : public Communicator {
 
   bool receive(Elements buffer, int from, const std::string& what) override {
     const int peer = members_.at(from);
+    world_.started_sends_.flush();
     const auto launch = std::make_shared<ProcessWorld::Launch>();
     launch->part = world_.path_.receive(backend_, me_, peer, message_tag(group_id_), buffer.data,
                                         buffer.num_elements);
@@ -288,6 +288,18 @@ class ProcessCommunicator final : public Communicator {
     joined.put_text(rank_ == 0 ? world_.path_.token(members_) : "");
     world_.link_.send(std::move(joined));
     return std::make_unique<ProcessWork>(world_, group_id_, call, what, std::move(launch));
+  }
+  void leave(std::shared_ptr<Parcel> parcel, int peer, std::int64_t num_elements) {
+    auto launch = std::make_shared<ProcessWorld::Launch>();
+    world_.on_path([&] {
+      launch->part = world_.path_.send(backend_, me_, peer, message_tag(group_id_),
+                                       std::move(parcel), num_elements);
+    });
+    {
+      const std::lock_guard lock(world_.mutex_);
+      world_.sends_[{group_id_, {me_, peer}}].push_back(std::move(launch));
+    }
+    post(peer, /*is_none=*/false, num_elements, world_.path_.token({me_, peer}));
   }
   void post(int peer, bool is_none, std::int64_t num_elements, const std::string& token) {
     counters_.transfers += 1;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "comm/communicator.hpp"
+#include "comm/started_sends.hpp"
 #include "multiprocess/data_path.hpp"
 #include "multiprocess/job_link.hpp"
 
@@ -61,6 +62,7 @@ class ProcessWorld final : public World, private JobListener {
 
   JobLink& link_;
   DataPath& path_;
+  StartedSends started_sends_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::map<CollectiveKey, std::shared_ptr<Launch>> collectives_;         // not launched yet

@@ -51,6 +51,7 @@ typename Type::Stored* elements(std::byte* memory) {
 template <class Type>
 struct CpuParcel final : Parcel {
   std::vector<typename Type::Stored> values;
+  std::span<const typename Type::Stored> source = {};  // until finish_pack
 };
 
 // A member's memory is copied when given, so that nothing of it is touched after it was abandoned.
@@ -186,6 +187,15 @@ class CpuBackend final : public Backend {
     auto parcel = std::make_unique<CpuParcel<Type>>();
     parcel->values.assign(elements<Type>(a), elements<Type>(a) + num_elements);
     return parcel;
+  }
+  std::unique_ptr<Parcel> start_pack(const std::byte* a, std::int64_t num_elements) override {
+    auto parcel = std::make_unique<CpuParcel<Type>>();
+    parcel->source = {elements<Type>(a), static_cast<std::size_t>(num_elements)};
+    return parcel;
+  }
+  void finish_pack(Parcel& parcel) override {
+    auto& started = static_cast<CpuParcel<Type>&>(parcel);
+    started.values.assign(started.source.begin(), started.source.end());
   }
   void unpack(Parcel& parcel, std::byte* c, std::int64_t num_elements) override {
     std::copy_n(static_cast<CpuParcel<Type>&>(parcel).values.begin(), num_elements,
