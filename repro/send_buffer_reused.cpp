@@ -27,16 +27,15 @@ const Scenario& send_buffer_reused() {
                "loss",
       .upstream = "a timing fault of this project's own making, not reported",
       .model = make_model<BufferedModel>(),
-      .own_toggles = {own_toggle("wait", {"kept", "left_out"},
-                                 "the wait for a send before its buffer is written again")},
+      .own_toggles = {wait_toggle()},
       .toggles = {"wait", "recompute", "pp", "residual"},
       .claim = {{"pp", "2"}, {"wait", "left_out"}},
       .clean = {{"wait", "kept"}},
-      .expected = {.outcome = OutcomeClass::kWrongLoss, .kind = "", .phase = "forward"},
+      .expected = {.outcome = OutcomeClass::kWrongLoss, .kind = "", .phase = ""},
       .minimal = {{.switches = {{"wait", "left_out"}, {"pp", "2"}},
                    .outcome = OutcomeClass::kWrongLoss,
                    .kind = "",
-                   .phase = "forward"}}};
+                   .phase = ""}}};
   return scenario;
 }
 

@@ -17,6 +17,7 @@
 #include "app/program_folder.hpp"
 #include "app/report_command.hpp"
 #include "app/runtime_flags.hpp"
+#include "app/triage_backends.hpp"
 #include "base/error.hpp"
 #include "matrix/run_matrix.hpp"
 #include "outcome/reference.hpp"
@@ -77,11 +78,14 @@ void refuse_off_values(const Scenario& scenario, const Settings& given) {
   }
 }
 
-// The toggles that only some scenarios have.
+// The toggles that only some scenarios have, each once.
 std::vector<Field> all_own_toggles() {
   std::vector<Field> toggles;
   for (const Scenario* scenario : all_scenarios())
-    toggles.insert(toggles.end(), scenario->own_toggles.begin(), scenario->own_toggles.end());
+    for (const Field& own : scenario->own_toggles)
+      if (std::none_of(toggles.begin(), toggles.end(),
+                       [&](const Field& known) { return known.name == own.name; }))
+        toggles.push_back(own);
   return toggles;
 }
 
@@ -101,6 +105,25 @@ LaunchJob job_from_flags(const Scenario& scenario, const Settings& given) {
   return job;
 }
 
+// Every minimal combination on every back end, as its own trials: they are none of the run's cells.
+void triage_record(RunRecord& record, const Scenario& scenario, TrialOptions options,
+                   const RuntimeChoice& choice) {
+  int num_ranks = 1;
+  for (const JobResult& job : record.jobs)
+    for (const MinimalFinding& finding : job.minimal) {
+      const Cell cell = cell_of(job.matrix, job.matrix.choices[finding.index]);
+      num_ranks = std::max(num_ranks, cell.tp * cell.pp);
+    }
+  options.on_planned = {};
+  options.on_done = {};
+  const std::vector<TriageBackend> backends = triage_backends(options, choice, num_ranks);
+  for (const JobResult& job : record.jobs) {
+    record.triage.emplace_back();
+    for (const MinimalFinding& finding : job.minimal)
+      record.triage.back().push_back(triage(scenario, job, finding, backends));
+  }
+}
+
 }  // namespace
 
 struct RunCommand::Impl {
@@ -109,6 +132,7 @@ struct RunCommand::Impl {
   std::string from;
   std::size_t jobs = 0;
   RuntimeChoice choice;
+  bool triage = false;
   double stall_seconds = 10.0;
   std::vector<Field> own_toggles;  // outlives the flags
   ReportFlags report;
@@ -141,6 +165,9 @@ RunCommand::RunCommand(CLI::App& app) : impl_(std::make_unique<Impl>()) {
                   "seconds without any rank finishing an operation: HANG")
       ->check(seconds_between(0.1, 3600.0))
       ->capture_default_str();
+  sub->add_flag("--triage", impl_->triage,
+                "also run each minimal combination on every back end that is here: independent of "
+                "back end, only with some, or timing only");
   add_runtime_flags(*sub, impl_->choice);
   impl_->report.add_to(*sub);
   impl_->own_toggles = all_own_toggles();
@@ -202,9 +229,8 @@ int RunCommand::run(const std::vector<std::string>& command) const {
   std::size_t done = 0;
   const Style style = Style::for_output(STDOUT_FILENO);
   try {
-    TrialRunner runner(
-        scenario.name,
-        {.program = bin / scenario.name,
+    const TrialOptions options{
+         .program = bin / scenario.name,
          .flags = record.runtime_flags,
          .launcher = launcher.command,
          .environment = launcher.environment,
@@ -219,13 +245,15 @@ int RunCommand::run(const std::vector<std::string>& command) const {
              [&](const auto&, const Outcome&, const std::string& line) {
                folder.append_cell(line);
                bar.update(++done);
-             }});
+             }};
+    TrialRunner runner(scenario.name, options);
     for (std::size_t i = 0; i < matrices.size(); ++i) {
       record.jobs.push_back(run_matrix(scenario, matrices[i], runner));
       record.jobs.back().title = jobs[i].title;
       trace_findings(record.jobs.back(), runner, folder.traces(), trace_prefix(matrices.size(), i));
     }
     record.num_trials = runner.trials();
+    if (impl_->triage) triage_record(record, scenario, options, impl_->choice);
   } catch (const Stopped&) {
     bar.clear();
     print_error(fmt::format("culprit: stopped by a signal after {} cells; what ran is in {}\n",

@@ -32,7 +32,8 @@ void StartedSends::flush() {
   if (!waiting_.empty()) flush_to(waiting_.back());
 }
 
-void StartedSends::flush_to(const std::shared_ptr<std::function<void()>>& last) {
+// By value: the queue's own is taken out of it.
+void StartedSends::flush_to(std::shared_ptr<std::function<void()>> last) {
   if (std::find(waiting_.begin(), waiting_.end(), last) == waiting_.end()) return;
   for (bool is_last = false; !is_last;) {
     const auto leave = std::move(waiting_.front());

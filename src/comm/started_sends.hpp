@@ -20,7 +20,7 @@ class StartedSends {
 
  private:
   class Started;
-  void flush_to(const std::shared_ptr<std::function<void()>>& last);
+  void flush_to(std::shared_ptr<std::function<void()>> last);
 
   std::deque<std::shared_ptr<std::function<void()>>> waiting_;
 };

@@ -118,6 +118,7 @@ ProcessRequest TrialRunner::request(const std::vector<std::string>& flags) const
   request.argv.insert(request.argv.end(), flags.begin(), flags.end());
   // Ranks are threads already; a cell must not start a second level of threads in the BLAS library.
   request.environment = {{"OPENBLAS_NUM_THREADS", "1"}};
+  for (const auto& variable : options_.environment) request.environment.push_back(variable);
   request.stall_deadline = options_.stall_deadline;
   return request;
 }
@@ -126,7 +127,6 @@ ProcessRequest TrialRunner::request_for(const Cell& cell) const {
   std::vector<std::string> flags = options_.flags;
   for (const std::string& flag : program_flags(cell)) flags.push_back(flag);
   ProcessRequest made = request(flags);
-  for (const auto& variable : options_.environment) made.environment.push_back(variable);
   if (options_.launcher.empty()) return made;
   std::vector<std::string> argv = options_.launcher;
   argv.push_back(std::to_string(cell.tp * cell.pp));

@@ -22,8 +22,9 @@ struct TrialOptions {
   std::filesystem::path program = {};
   std::vector<std::string> flags = {};  // that each process gets beside its cell's: where it runs
   // Where each rank is a process: the front of the command that starts a cell's, which its number of
-  // ranks follows, and that command's environment. Empty: a cell is one process.
+  // ranks follows. Empty: a cell is one process.
   std::vector<std::string> launcher = {};
+  // Of each process, beside the driver's own.
   std::vector<std::pair<std::string, std::optional<std::string>>> environment = {};
   // A process runs many cells, one after the other, because starting one is dear (a CUDA context);
   // one that dies costs its cell, and another goes on with the rest.

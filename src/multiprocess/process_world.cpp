@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <stdexcept>
 
 #include "base/subject_error.hpp"
@@ -119,7 +120,12 @@ void ProcessWorld::take(Launch& launch) {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [&] { return launch.done || is_over_; });
       if (!launch.done) throw PathAborted();
-      if (launch.error) std::rethrow_exception(launch.error);
+      if (launch.error) {
+        // Often a library's words for a process that is gone: the coordinator names it at once.
+        changed_.wait_for(lock, std::chrono::seconds(1), [&] { return is_over_; });
+        if (is_over_) throw PathAborted();
+        std::rethrow_exception(launch.error);
+      }
     }
     launch.part->take();
   });

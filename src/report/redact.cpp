@@ -314,6 +314,9 @@ RunRecord redacted(RunRecord record, Redactor& redactor) {
   redactor.mask(record.launch.modelled);
   redactor.mask(record.launch.not_modelled);
   redactor.mask(record.launch.unknown);
+  for (auto& of_job : record.triage)
+    for (Triage& triage : of_job)
+      for (TriageRow& row : triage.rows) redactor.mask(row.absent);
   for (JobResult& job : record.jobs) {
     for (Outcome& outcome : job.outcomes) redactor.mask(outcome);
     for (MinimalFinding& finding : job.minimal) {

@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/version.hpp"
 #include "outcome/outcome_json.hpp"
+#include "report/triage_json.hpp"
 
 namespace culprit {
 namespace {
@@ -77,6 +78,14 @@ std::string run_file(const RunRecord& record) {
            {"wall_seconds", record.wall_seconds},
            {"masked", record.masked},
            {"jobs", jobs}};
+  if (!record.triage.empty()) {
+    run["triage"] = Json::array();
+    for (const auto& of_job : record.triage) {
+      Json list = Json::array();
+      for (const Triage& each : of_job) list.push_back(triage_json(each));
+      run["triage"].push_back(std::move(list));
+    }
+  }
   for (const auto& [name, value] : record.environment) run["environment"].push_back({name, value});
   if (!record.launch.file.empty())
     run["launch_script"] = {{"file", record.launch.file},
@@ -110,7 +119,7 @@ std::vector<RecordedCell> read_cells_file(const fs::path& folder) {
 RunRecord read_run(const fs::path& folder) {
   const fs::path file = folder / "run.json";
   RunRecord record;
-  Json jobs;
+  Json jobs, triage;
   try {
     const Json run = Json::parse(read_text(file));
     if (run.at("schema") != kRunSchema)
@@ -128,6 +137,7 @@ RunRecord read_run(const fs::path& folder) {
     record.masked = run.at("masked");
     if (run.contains("launch_script")) record.launch = launch_from(run["launch_script"]);
     jobs = run.at("jobs");
+    if (run.contains("triage")) triage = run["triage"];
     if (jobs.empty()) throw SetupError(fmt::format("{}: holds no job", file.string()));
   } catch (const Json::exception& error) {
     throw SetupError(fmt::format("{}: not the record of a run: {}", file.string(), error.what()));
@@ -152,6 +162,7 @@ RunRecord read_run(const fs::path& folder) {
     }
     record.jobs.back().title = jobs[j].at("title");
     read_traces(record.jobs.back(), folder / "traces", trace_prefix(jobs.size(), j));
+    if (!triage.is_null()) record.triage.push_back(triage_from(triage.at(j)));
   }
   return record;
 }
