@@ -120,12 +120,32 @@ def test_the_driver():
         check(not os.path.exists(out), 'nothing is written')
 
 
+def test_triage():
+    with tempfile.TemporaryDirectory() as folder:
+        for scenario, verdict in (('overlap_unwaited_reduce', 'timing only'), ('skip_identity_leaf', 'independent of back end')):
+            out = os.path.join(folder, scenario)
+            result = run([os.path.join(BIN, 'culprit'), 'run', scenario, '--tp', '2', '--pp', '1', '--triage', '--out', out])
+            check(result.returncode == 0, f'{scenario}: {result.stderr}')
+            with open(os.path.join(out, 'report.json')) as file:
+                found = json.load(file)['minimal_combinations']
+            check(found and all(each['triage']['verdict'] == verdict for each in found), f'{scenario}: {found}')
+            ran = [row['backend'] for row in found[0]['triage']['backends'] if 'absent' not in row]
+            check(ran[:2] == ['cpu+local', 'cpu+mpi'], f'{scenario}: ran on {ran}')
+            check(f'triage: {found[0]["label"]}: {verdict}' in result.stdout, result.stdout)
+            # Written again from the record, it says the same.
+            with open(os.path.join(out, 'report.md')) as file:
+                before = file.read()
+            again = run([os.path.join(BIN, 'culprit'), 'report', out])
+            with open(os.path.join(out, 'report.md')) as file:
+                check(again.returncode == 0 and file.read() == before, f'{scenario}: report changed: {again.stderr}')
+
+
 def main():
     if not shutil.which('mpirun') or not os.path.exists(os.path.join(BIN, 'libculprit_mpi.so')):
         result = run([LEAF, '--comm', 'mpi', '--tp', '2', '--pp', '1'])
         print('SKIPPED:', result.stderr.strip())
         return 77 if result.returncode == 77 else 1
-    for test in (test_outcomes_and_statuses, test_too_few_processes, test_a_lost_process, test_the_driver):
+    for test in (test_outcomes_and_statuses, test_too_few_processes, test_a_lost_process, test_the_driver, test_triage):
         start = time.time()
         test()
         print(f'{test.__name__}: {time.time() - start:.1f} s')
