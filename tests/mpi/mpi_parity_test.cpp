@@ -3,10 +3,10 @@
 
 #include "engine/run_cell.hpp"
 #include "gtest/gtest.h"
-#include "mpi/mpi_runtime.hpp"
 #include "outcome/outcome_json.hpp"
 #include "outcome/run_once.hpp"
 #include "scenario/scenario.hpp"
+#include "support/job_runtime.hpp"
 
 namespace culprit::test {
 namespace {
@@ -48,11 +48,11 @@ class MpiParityTest : public ::testing::TestWithParam<std::pair<int, int>> {};
 
 TEST_P(MpiParityTest, CellsComeOutAsOnThreads) {
   const auto [tp, pp] = GetParam();
-  ProcessGroup& processes = *mpi_runtime().processes();
+  ProcessGroup& processes = *job_runtime().processes();
   if (tp * pp > processes.size()) GTEST_SKIP() << "needs " << tp * pp << " processes";
   const Scenario& scenario = scenario_named("skip_identity_leaf");
   for (const Cell& cell : cells_of(tp, pp)) {
-    const Outcome across = run_once(scenario.model, cell, {.runtime = &mpi_runtime()});
+    const Outcome across = run_once(scenario.model, cell, {.runtime = &job_runtime()});
     if (processes.rank() != 0) continue;
     const Outcome local = run_once(scenario.model, cell);
     EXPECT_EQ(to_json_line(scenario.name, cell, across), to_json_line(scenario.name, cell, local))
@@ -62,11 +62,11 @@ TEST_P(MpiParityTest, CellsComeOutAsOnThreads) {
 
 TEST_P(MpiParityTest, EveryScenarioClaimAndCleanTwinComeOutAsOnThreads) {
   const auto [tp, pp] = GetParam();
-  ProcessGroup& processes = *mpi_runtime().processes();
+  ProcessGroup& processes = *job_runtime().processes();
   for (const Scenario* scenario : all_scenarios())
     for (const Cell& cell : {claim_cell(*scenario), clean_cell(*scenario)}) {
       if (cell.tp != tp || cell.pp != pp || tp * pp > processes.size()) continue;
-      const Outcome across = run_once(scenario->model, cell, {.runtime = &mpi_runtime()});
+      const Outcome across = run_once(scenario->model, cell, {.runtime = &job_runtime()});
       if (processes.rank() != 0) continue;
       EXPECT_EQ(to_json_line(scenario->name, cell, across),
                 to_json_line(scenario->name, cell, run_once(scenario->model, cell)));
@@ -75,7 +75,7 @@ TEST_P(MpiParityTest, EveryScenarioClaimAndCleanTwinComeOutAsOnThreads) {
 
 TEST_P(MpiParityTest, TracesAreThoseOfThreads) {
   const auto [tp, pp] = GetParam();
-  ProcessGroup& processes = *mpi_runtime().processes();
+  ProcessGroup& processes = *job_runtime().processes();
   if (tp * pp > processes.size()) GTEST_SKIP() << "needs " << tp * pp << " processes";
   const Scenario& scenario = scenario_named("skip_identity_leaf");
   Cell cell;
@@ -83,7 +83,7 @@ TEST_P(MpiParityTest, TracesAreThoseOfThreads) {
   cell.pp = pp;
   cell.blocks = std::max(cell.blocks, pp);
   const auto across =
-      run_cell(scenario.model, cell, {.trace = true, .runtime = &mpi_runtime()});
+      run_cell(scenario.model, cell, {.trace = true, .runtime = &job_runtime()});
   if (processes.rank() != 0) return;
   const auto local = run_cell(scenario.model, cell, {.trace = true});
   ASSERT_EQ(across.size(), local.size());

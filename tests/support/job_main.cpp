@@ -1,7 +1,7 @@
 // The main of test programs whose ranks are processes: every process runs the same tests in the
 // same order, rank 0 reports, all end with the same status, once all are done.
 #include "gtest/gtest.h"
-#include "mpi/mpi_runtime.hpp"
+#include "support/job_runtime.hpp"
 
 namespace {
 
@@ -9,7 +9,7 @@ namespace {
 class FailuresAlone final : public ::testing::EmptyTestEventListener {
   void OnTestPartResult(const ::testing::TestPartResult& result) override {
     if (result.failed())
-      std::printf("rank %d: %s:%d: %s\n", culprit::test::mpi_runtime().processes()->rank(),
+      std::printf("rank %d: %s:%d: %s\n", culprit::test::job_runtime().processes()->rank(),
                   result.file_name() ? result.file_name() : "?", result.line_number(),
                   result.message());
   }
@@ -20,7 +20,7 @@ class FailuresAlone final : public ::testing::EmptyTestEventListener {
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
   try {
-    culprit::ProcessGroup& processes = *culprit::test::mpi_runtime().processes();
+    culprit::ProcessGroup& processes = *culprit::test::job_runtime().processes();
     if (processes.rank() != 0) {
       auto& listeners = ::testing::UnitTest::GetInstance()->listeners();
       delete listeners.Release(listeners.default_result_printer());
