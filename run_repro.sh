@@ -28,11 +28,11 @@ build_culprit() {
   . "$root/cmake/debian_packages.sh"
   ensure_packages run_repro.sh "$build/install.log" g++ cmake ninja-build libopenblas-dev libfmt-dev libcli11-dev nlohmann-json3-dev
   mkdir -p "$build"
-  printf 'run_repro.sh: building (some minutes on two cores, once) ...\n' >&2
+  printf 'run_repro.sh: building (about a minute on two cores, once) ...\n' >&2
   local marker=$build/.started
   touch "$marker"
   rm -f "$build/.complete"
-  if ! { cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCULPRIT_BUILD_TESTS=OFF && cmake --build "$build" --target culprit_programs; } >"$build/build.log" 2>&1; then
+  if ! { cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCULPRIT_BUILD_TESTS=OFF -DCULPRIT_UNITY=ON && cmake --build "$build" --target culprit_programs; } >"$build/build.log" 2>&1; then
     grep -E -m 10 'error|Error|not found' "$build/build.log" >&2 || tail -n 20 "$build/build.log" >&2
     fail "the build failed; the whole log is $build/build.log"
   fi

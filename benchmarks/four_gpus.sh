@@ -56,11 +56,11 @@ PY
 matrix small
 if [ -n "${CULPRIT_BIG-1}" ] && [ "${CULPRIT_BIG-1}" != 0 ]; then
   # One cell, not the matrix: the reference's float64 products on the CPU take minutes at this size.
-  size=(--tp=$tp --pp=$pp --tokens=2048 --hidden=4096 --dtype=float16 --loss-scale=1024)
+  size=(--tp=$tp --pp=$pp --acc=1 --tokens=2048 --hidden=4096 --dtype=float16 --loss-scale=1024)
   for more in '' --recompute=reentrant '--identity=skip'; do
     out=$("$leaf" "${size[@]}" $more --device=cuda --comm=$comm 2>"$work/big.err")
     status=$?
-    cpu=$("$leaf" --tp=$tp --pp=$pp --dtype=float16 --loss-scale=1024 $more)
+    cpu=$("$leaf" --tp=$tp --pp=$pp --acc=1 --dtype=float16 --loss-scale=1024 $more)
     same=$(python3 -c 'import json,sys; a,b=map(json.loads,sys.argv[1:]); print(all(a[k]==b[k] for k in ("outcome","kind","where")), a["outcome"])' "$out" "$cpu" 2>/dev/null)
     if [ "${same% *}" = True ]; then ok "2048 x 4096, float16, loss scale 1024 $more" "${same#* } as the small cell on the CPU"
     else bad "2048 x 4096, float16, loss scale 1024 $more" "exit status $status $(tail -n 1 "$work/big.err")"; fi
@@ -70,7 +70,6 @@ else
 fi
 
 # Several processes: started by hand with torchrun's variables, then by mpirun.
-line=
 by_variables() { # command prefix, flags
   local rank port=$((20000 + RANDOM % 10000)) pids=()
   for ((rank = 0; rank < ranks; rank++)); do
@@ -89,15 +88,15 @@ if [ $comm = nccl ]; then
     wanted_status=$?
     line=$(cat "$work"/rank*.out)
     same=$(python3 -c 'import json,sys; a,b=map(json.loads,sys.argv[1:]); print(all(a[k]==b[k] for k in ("outcome","kind","where")), a["outcome"])' "$line" "$want" 2>/dev/null)
-    if [ "${same% *}" = True ] && [ "${statuses[*]}" = "$(yes $wanted_status | head -n $ranks | paste -sd' ')" ]; then
+    if [ "${same% *}" = True ] && [ "${statuses[*]}" = "$(for ((rank = 0; rank < ranks; rank++)); do echo $wanted_status; done | paste -sd' ')" ]; then
       ok "$ranks processes by torchrun's variables $more" "${same#* }, statuses ${statuses[*]}"
     else
       bad "$ranks processes by torchrun's variables $more" "statuses ${statuses[*]}: $(head -qn 1 "$work"/rank*.err | head -n 1)"
     fi
   done
   # One is killed in the middle of a long cell: the others end, with its name.
-  by_variables --acc=64 --hidden=1024 --tokens=1024
-  sleep 6
+  by_variables --acc=4096 --blocks=4 --hidden=64 --tokens=64
+  sleep 7
   kill -9 "${started_pids[1]}" 2>/dev/null
   began=$(date +%s%N)
   statuses=()

@@ -1,10 +1,12 @@
 # culprit_library(NAME SOURCES a.cpp ... LINK lib ...): one static library a folder of src/, as
 # target culprit_NAME and culprit::NAME. Its link line is the layer diagram of docs/architecture.md.
+# With CULPRIT_UNITY it is one translation unit: most of a compile is reading headers (docs/benchmarks.md).
 function(culprit_library name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK;PRIVATE_LINK" ${ARGN})
   add_library(culprit_${name} STATIC ${arg_SOURCES})
   add_library(culprit::${name} ALIAS culprit_${name})
   target_link_libraries(culprit_${name} PUBLIC culprit_flags ${arg_LINK} PRIVATE ${arg_PRIVATE_LINK})
+  set_target_properties(culprit_${name} PROPERTIES UNITY_BUILD ${CULPRIT_UNITY} UNITY_BUILD_BATCH_SIZE 0)
 endfunction()
 
 # culprit_test(NAME TIER unit SOURCES a_test.cpp ... LINK lib ...): one GoogleTest executable with one

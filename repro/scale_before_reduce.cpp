@@ -40,8 +40,9 @@ struct ScaledModel {
 const Scenario& scale_before_reduce() {
   static const Scenario scenario{
       .name = "scale_before_reduce",
-      .title = "gradient divided by its scale before its all-reduce has ended: silent wrong "
-               "gradient upstream",
+      .title =
+          "gradient divided by its scale before its all-reduce has ended: silent wrong "
+          "gradient upstream",
       .upstream = "a timing fault of this project's own making, not reported",
       .model = make_model<ScaledModel>(),
       .own_toggles = {wait_toggle()},

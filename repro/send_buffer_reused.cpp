@@ -23,8 +23,9 @@ struct BufferedModel : StackModel {
 const Scenario& send_buffer_reused() {
   static const Scenario scenario{
       .name = "send_buffer_reused",
-      .title = "pipeline send buffer written again while its message is in flight: silent wrong "
-               "loss",
+      .title =
+          "pipeline send buffer written again while its message is in flight: silent wrong "
+          "loss",
       .upstream = "a timing fault of this project's own making, not reported",
       .model = make_model<BufferedModel>(),
       .own_toggles = {wait_toggle()},

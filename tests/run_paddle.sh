@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs what needs the released framework: 200 random cells on each release, the tests of tools/parity's framework side,
-# and the isolation of failures of the framework's own layers. The releases are installed from PyPI into build/parity/ at the first use (about 1.5 GB); no GPU is needed.
+# the isolation of failures of the framework's own layers, and the emitted repro.py. The releases are installed from PyPI into build/parity/ at the first use (about 1.5 GB); no GPU is needed.
 # Where that is impossible the tests are reported as skipped and the exit status is 77.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -16,6 +16,7 @@
 #include "autograd/backward.hpp"
 #include "autograd/functions.hpp"
 #include "base/error.hpp"
+#include "filled_tensor.hpp"
 #include "parallel/regions.hpp"
 #include "runtime/open_runtime.hpp"
 
@@ -162,14 +163,7 @@ void column_linear(const Job& job, int tokens, int in, int out) {
     const auto comm = world->group(0, job.members(), rank, *backend);
     const TensorParallelGroup group{.comm = comm.get(), .rank = rank, .size = job.ranks};
     Context context(*backend, rules_of("paddle@3.3.1"));
-    const auto filled = [&](Shape shape) {
-      std::vector<float> values(static_cast<std::size_t>(shape.num_elements()));
-      for (std::size_t i = 0; i < values.size(); ++i)
-        values[i] = static_cast<float>(i * 37 % 101) / 1000.0F - 0.05F;
-      auto impl = context.allocate(shape);
-      backend->upload(values, impl->data());
-      return impl;
-    };
+    const auto filled = [&](Shape shape) { return filled_tensor(context, shape); };
     const auto x = filled({tokens, in}), w = filled({in, shard}), dy = filled({tokens, shard});
     const auto y = filled({tokens, shard}), dx = filled({tokens, in}), dw = filled({in, shard});
     float value = 0.0F;

@@ -14,6 +14,7 @@
 #include "autograd/backward.hpp"
 #include "autograd/functions.hpp"
 #include "base/error.hpp"
+#include "filled_tensor.hpp"
 #include "runtime/open_runtime.hpp"
 
 namespace culprit {
@@ -169,14 +170,7 @@ void print_host_overhead(Runtime& runtime) {
 void print_linear(Runtime& runtime, std::int64_t tokens, std::int64_t in, std::int64_t out) {
   const auto backend = runtime.make_backend(0, DType::kFloat16);
   Context context(*backend, rules_of("paddle@3.3.1"));
-  const auto filled = [&](Shape shape) {
-    std::vector<float> values(static_cast<std::size_t>(shape.num_elements()));
-    for (std::size_t i = 0; i < values.size(); ++i)
-      values[i] = static_cast<float>(i * 37 % 101) / 1000.0F - 0.05F;
-    auto impl = context.allocate(shape);
-    backend->upload(values, impl->data());
-    return impl;
-  };
+  const auto filled = [&](Shape shape) { return filled_tensor(context, shape); };
   const auto x = filled({tokens, in}), w = filled({in, out}), dy = filled({tokens, out});
   const auto y = filled({tokens, out}), dx = filled({tokens, in}), dw = filled({in, out});
   const auto wait = [&] { finish(*backend, dw->data()); };

@@ -1,7 +1,6 @@
 #include "app/check_command.hpp"
 
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -13,6 +12,7 @@
 #include "base/error.hpp"
 #include "process/standard_streams.hpp"
 #include "process/stop_signal.hpp"
+#include "process/temporary_folder.hpp"
 #include "target/bisect_status.hpp"
 #include "target/command_runner.hpp"
 #include "terminal/escape.hpp"
@@ -52,30 +52,6 @@ CheckCommand::CheckCommand(CLI::App& app) : impl_(std::make_unique<Impl>()) {
 }
 CheckCommand::~CheckCommand() = default;
 
-namespace {
-
-// A folder for dumps that goes with this object.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string path = (fs::temp_directory_path() / "culprit-check-XXXXXX").string();
-    if (!::mkdtemp(path.data())) throw SetupError(fmt::format("{}: can't be made", path));
-    path_ = path;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
-}  // namespace
-
 int CheckCommand::run() const try {
   const Impl& in = *impl_;
   const ChosenTarget chosen = in.target->choose();
@@ -88,10 +64,10 @@ int CheckCommand::run() const try {
   const Constraint* broken = nullptr;
   if (!is_valid(target.trial_space(), trial, &broken))
     throw UsageError(fmt::format("--set: '{}' forbids this run", broken->text));
-  const TemporaryFolder work;
+  const TemporaryFolder work(fs::temp_directory_path(), "culprit-check");
   StopSignal stop;
   CommandRunnerOptions options;
-  options.work_directory = work.path();
+  options.work_directory = work.path().string();
   options.cancel_fd = stop.fd();
 
   fmt::print("{}\n", escape_controls(target.shell_line(trial)));

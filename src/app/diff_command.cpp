@@ -51,6 +51,14 @@ Tone tone_of(CellChange::Kind kind) {
   return Tone::kUnknown;
 }
 
+// Between two releases: since or in which one.
+std::string change_in_words(const CellChange& change, const RunDiff& diff) {
+  if (diff.framework_after.empty()) return std::string(change_name(change.kind));
+  return fmt::format("{} {} {}", change_name(change.kind),
+                     change.kind == CellChange::Kind::kFixed ? "in" : "since",
+                     diff.framework_after);
+}
+
 }  // namespace
 
 int DiffCommand::run() const {
@@ -66,7 +74,8 @@ int DiffCommand::run() const {
                diff.only_before, diff.only_after);
   for (const CellChange& change : diff.changes)
     fmt::print("{}   {}\n                  {} -> {}\n",
-               style.mark(tone_of(change.kind), fmt::format("{:<13}", change_name(change.kind))),
+               style.mark(tone_of(change.kind),
+                          fmt::format("{:<13}", escape_controls(change_in_words(change, diff)))),
                escape_controls(change.cell), escape_controls(outcome_in_words(change.before)),
                escape_controls(outcome_in_words(change.after)));
   return diff.got_worse() ? kExitUnexpected : 0;

@@ -15,6 +15,7 @@
 #include "app/isolation_folder.hpp"
 #include "app/launch_jobs.hpp"
 #include "app/launch_target.hpp"
+#include "app/report_command.hpp"
 #include "app/target_flags.hpp"
 #include "base/error.hpp"
 #include "base/whole_file.hpp"
@@ -42,6 +43,7 @@ struct IsolateCommand::Impl {
   std::size_t jobs = 0;
   std::size_t emit_combination = 1;
   bool resume = false;
+  RedactFlag redact;
 };
 
 IsolateCommand::IsolateCommand(CLI::App& app) : impl_(std::make_unique<Impl>()) {
@@ -60,6 +62,7 @@ IsolateCommand::IsolateCommand(CLI::App& app) : impl_(std::make_unique<Impl>()) 
   sub->add_option("--out", in.out, "folder to write; must not exist (default repro-out/<time>)")
       ->type_name("DIR");
   sub->add_flag("--resume", in.resume, "go on in --out DIR: finished trials are not run again");
+  in.redact.add_to(*sub);
   sub->add_option("--json", in.json, "write report.json there too")->type_name("FILE");
   sub->add_option("--merge", in.merge,
                   "journals of several machines, or their folders: written as one to --out DIR")
@@ -145,6 +148,7 @@ std::string emit_script(const LaunchInput& launch, const IsolationRecord& record
 
 int IsolateCommand::run(const std::vector<std::string>& command) const {
   const Impl& in = *impl_;
+  Redactor redactor = in.redact.redactor();
   const auto start = std::chrono::steady_clock::now();
   if (in.resume && in.out.empty())
     throw UsageError("--resume needs --out DIR, the folder to go on in");
@@ -225,16 +229,18 @@ int IsolateCommand::run(const std::vector<std::string>& command) const {
   // Shown first: a full disk must not lose what was found.
   const int columns = is_terminal(STDOUT_FILENO) ? terminal_columns(STDOUT_FILENO) : 160;
   fmt::print("{}", isolation_console(record, Style::for_output(STDOUT_FILENO), columns));
-  write_isolation(record, folder.path());
-  if (!in.json.empty()) write_whole_file(in.json, isolation_json(record));
+  write_isolation(record, folder.path(), redactor);
+  if (!in.json.empty()) write_whole_file(in.json, isolation_json(record, redactor));
   if (!in.emit.empty())
     fmt::print("\n{}\n",
                escape_controls(emit_script(*chosen.launch, record, in.emit, in.emit_combination)));
   fmt::print("\nreport: {} (paste it), report.json, journal.jsonl\n",
              escape_controls((folder.path() / "report.md").string()));
+  if (const std::string summary = redactor.summary(); !summary.empty())
+    fmt::print("masked in the reports: {} (--redact=none keeps them)\n", summary);
   fmt::print(
-      "nothing is masked in these files: they hold your command lines and outputs as they are; "
-      "look before you post\n");
+      "not masked in journal.jsonl, from which a run goes on: it holds your command lines and "
+      "outputs as they are\n");
   if (!record.is_complete())
     fmt::print("go on: the same command with --out {} --resume\n",
                escape_controls(shell_line({folder.path().string()})));

@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "process/standard_streams.hpp"
 #include "process/unique_fd.hpp"
+#include "process/write_all.hpp"
 #include "terminal/escape.hpp"
 
 namespace culprit {
@@ -81,13 +82,8 @@ void write_new_file(const std::string& path, const std::string& text) {
   if (!fd && errno == EEXIST)
     throw UsageError(fmt::format("'{}' exists already and is not overwritten", path));
   if (!fd) throw SetupError(fmt::format("{}: can't be written: {}", path, std::strerror(errno)));
-  for (std::string_view rest = text; !rest.empty();) {
-    const ssize_t written = ::write(fd.get(), rest.data(), rest.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0)
-      throw SetupError(fmt::format("{}: can't be written: {}", path, std::strerror(errno)));
-    rest.remove_prefix(static_cast<std::size_t>(written));
-  }
+  if (!write_all(fd.get(), text))
+    throw SetupError(fmt::format("{}: can't be written: {}", path, std::strerror(errno)));
 }
 
 }  // namespace culprit

@@ -54,11 +54,8 @@ const std::vector<ScriptSize>& script_sizes() {
 std::string why_unknown(const LaunchMapping& mapping, const ScriptSize& size) {
   if (const launch::MappedFlag* flag = unknown_flag(mapping, size.settings))
     return fmt::format("{} ({}) is not known: {}", flag->name, place_of(*flag), flag->note);
-  for (const auto* notes : {&mapping.unknowns, &mapping.notes})
-    for (const launch::LaunchNote& note : *notes)
-      if (std::string_view(size.name) == "acc" &&
-          note.text.find("micro-batches can't be derived") != std::string::npos)
-        return note.text;
+  if (std::string_view(size.name) == "acc" && !mapping.why_no_acc.empty())
+    return mapping.why_no_acc;
   return "the script does not say, and it can't be derived from what it says";
 }
 

@@ -10,6 +10,7 @@
 #include "process/standard_streams.hpp"
 #include "report/issue_form.hpp"
 #include "report/run_file.hpp"
+#include "report/wording.hpp"
 #include "terminal/escape.hpp"
 
 namespace culprit {
@@ -20,6 +21,10 @@ void ReportFlags::add_to(CLI::App& app) {
          "also write form_NAME.md: the answers under the fields of that tracker's issue form")
       ->type_name("NAME")
       ->check(CLI::IsMember(issue_form_names()));
+  redact_.add_to(app);
+}
+
+void RedactFlag::add_to(CLI::App& app) {
   app.add_option(
          "--redact", redact_,
          "what is masked in the files: private (home folders, user and host names, addresses, "
@@ -28,7 +33,7 @@ void ReportFlags::add_to(CLI::App& app) {
       ->capture_default_str();
 }
 
-Redactor ReportFlags::redactor() const {
+Redactor RedactFlag::redactor() const {
   if (redact_ != "none") return Redactor::for_this_machine();
   print_error(fmt::format(
       "warning: --redact=none: folders, names, addresses and credentials stay in the files; "
@@ -36,19 +41,37 @@ Redactor ReportFlags::redactor() const {
   return Redactor::off();
 }
 
-void ReportFlags::write(const std::filesystem::path& folder, const RunRecord& record,
-                        Redactor& redactor) const {
-  RunRecord masked = redacted(record, redactor);
-  if (const std::string summary = redactor.summary(); !summary.empty()) masked.masked = summary;
-  write_reports(folder, masked, forms_);
+namespace {
+
+RunRecord masked(const RunRecord& record, Redactor& redactor) {
+  RunRecord result = redacted(record, redactor);
+  if (const std::string summary = redactor.summary(); !summary.empty()) result.masked = summary;
+  return result;
 }
 
-void ReportFlags::print_written(const std::filesystem::path& folder,
+}  // namespace
+
+void ReportFlags::write(const std::filesystem::path& folder, const RunRecord& record,
+                        Redactor& redactor) const {
+  write_reports(folder, masked(record, redactor), forms_);
+}
+
+void ReportFlags::write_record(const std::filesystem::path& folder, const RunRecord& record,
+                               Redactor& redactor) const {
+  culprit::write_record(folder, masked(record, redactor));
+}
+
+void ReportFlags::print_written(const std::filesystem::path& folder, const RunRecord& record,
                                 const Redactor& redactor) const {
   fmt::print(
       "\nreport: {} (paste it), report.html (open it), report.json, junit.xml, ctrf.json, "
       "matrix.svg, trace.json, graph.dot\n",
       escape_controls((folder / "report.md").string()));
+  if (!record.reproductions.empty()) {
+    fmt::print("repros: {}\n", escape_controls((folder / "repros").string()));
+    for (const std::string& line : reproductions_in_words(record))
+      fmt::print("  {}\n", escape_controls(line));
+  }
   for (const std::string& form : forms_)
     fmt::print("form: {}\n", escape_controls((folder / fmt::format("form_{}.md", form)).string()));
   if (const std::string summary = redactor.summary(); !summary.empty())
@@ -77,7 +100,7 @@ int ReportCommand::run() const {
   const RunRecord record = read_run(impl_->folder);
   Redactor redactor = impl_->report.redactor();
   impl_->report.write(impl_->folder, record, redactor);
-  impl_->report.print_written(impl_->folder, redactor);
+  impl_->report.print_written(impl_->folder, record, redactor);
   return 0;
 }
 

@@ -53,11 +53,7 @@ ReproCommand::ReproCommand(CLI::App& app) : impl_(std::make_unique<Impl>()) {
   sub->add_flag("--no-verify", impl_->no_verify, "only write the files; build and run nothing");
   sub->add_flag("--keep-sizes", impl_->keep_sizes,
                 "keep ranks, micro-batches and blocks as they are given");
-  for (const Scenario* scenario : all_scenarios())
-    for (const Field& own : scenario->own_toggles)
-      if (std::none_of(impl_->own.begin(), impl_->own.end(),
-                       [&](const Field& f) { return f.name == own.name; }))
-        impl_->own.push_back(own);
+  impl_->own = all_own_toggles();
   impl_->flags = std::make_unique<CellFlags>(*sub, impl_->own);
 }
 ReproCommand::~ReproCommand() = default;

@@ -14,11 +14,13 @@
 #include <utility>
 
 #include "app/launch_jobs.hpp"
-#include "app/program_folder.hpp"
 #include "app/report_command.hpp"
+#include "app/run_reproductions.hpp"
 #include "app/runtime_flags.hpp"
+#include "app/shown_program_folder.hpp"
 #include "app/triage_backends.hpp"
 #include "base/error.hpp"
+#include "base/program_folder.hpp"
 #include "matrix/run_matrix.hpp"
 #include "outcome/reference.hpp"
 #include "process/standard_streams.hpp"
@@ -78,26 +80,16 @@ void refuse_off_values(const Scenario& scenario, const Settings& given) {
   }
 }
 
-// The toggles that only some scenarios have, each once.
-std::vector<Field> all_own_toggles() {
-  std::vector<Field> toggles;
-  for (const Scenario* scenario : all_scenarios())
-    for (const Field& own : scenario->own_toggles)
-      if (std::none_of(toggles.begin(), toggles.end(),
-                       [&](const Field& known) { return known.name == own.name; }))
-        toggles.push_back(own);
-  return toggles;
-}
-
 // The one job of a run without a launch script. Without any flag the claim's switches are the
-// matrix.
+// matrix; so they are under another framework's rules.
 LaunchJob job_from_flags(const Scenario& scenario, const Settings& given) {
   LaunchJob job;
-  if (given.empty()) {
+  apply_settings(scenario, job.pinned, given);
+  if (std::all_of(given.begin(), given.end(),
+                  [](const auto& setting) { return setting.first == "framework"; })) {
     job.pinned.pp = std::max(job.pinned.pp, claim_cell(scenario).pp);
     job.with_recompute = true;
   } else {
-    apply_settings(scenario, job.pinned, given);
     job.with_recompute = job.pinned.recompute != RecomputeKind::kNone;
   }
   job.pinned.recompute = RecomputeKind::kNone;
@@ -134,6 +126,7 @@ struct RunCommand::Impl {
   RuntimeChoice choice;
   bool triage = false;
   double stall_seconds = 10.0;
+  bool no_verify = false;
   std::vector<Field> own_toggles;  // outlives the flags
   ReportFlags report;
   std::unique_ptr<CellFlags> flags;
@@ -168,6 +161,8 @@ RunCommand::RunCommand(CLI::App& app) : impl_(std::make_unique<Impl>()) {
   sub->add_flag("--triage", impl_->triage,
                 "also run each minimal combination on every back end that is here: independent of "
                 "back end, only with some, or timing only");
+  sub->add_flag("--no-verify", impl_->no_verify,
+                "write the stand-alone reproductions, but do not build and run them");
   add_runtime_flags(*sub, impl_->choice);
   impl_->report.add_to(*sub);
   impl_->own_toggles = all_own_toggles();
@@ -204,10 +199,11 @@ int RunCommand::run(const std::vector<std::string>& command) const {
   refuse_off_values(scenario, given);
   std::vector<Matrix> matrices;
   // A size that can't be judged is refused before anything is written.
-  for (const LaunchJob& job : jobs) make_reference(scenario.model, job.pinned, /*keep_all=*/false);
+  ReferenceCache references(scenario.model);  // the jobs of a launch script have one shape
+  for (const LaunchJob& job : jobs) references.get(job.pinned);
   for (const LaunchJob& job : jobs)
     matrices.push_back(make_matrix(scenario, job.pinned, job.with_recompute));
-  const fs::path bin = fs::read_symlink("/proc/self/exe").parent_path();
+  const fs::path bin = program_folder();
   record.bin_folder = shown_program_folder().string();
 
   // Opened here to find out before anything is written; the cells' processes open their own.
@@ -264,8 +260,6 @@ int RunCommand::run(const std::vector<std::string>& command) const {
   record.environment = describe_environment(runtime);
   record.wall_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  impl_->report.write(folder.path(), record, redactor);
-
   fmt::print("{}",
              console_report(record, style,
                             is_terminal(STDOUT_FILENO) ? terminal_columns(STDOUT_FILENO) : 160));
@@ -276,7 +270,27 @@ int RunCommand::run(const std::vector<std::string>& command) const {
         "report)\n",
         escape_controls(record.launch.file), record.launch.modelled.size(),
         record.launch.not_modelled.size(), record.launch.unknown.size());
-  impl_->report.print_written(folder.path(), redactor);
+  WrittenReproductions reproductions = write_reproductions(record, folder.path());
+  record.reproductions = reproductions.findings;
+  if (!impl_->no_verify && !reproductions.files.empty()) {
+    // Building takes long: what is found is safe before it begins.
+    impl_->report.write_record(folder.path(), record, redactor);
+    ProgressBar builds(STDERR_FILENO, 0, "reproductions");
+    ReproCheckOptions options = default_check_options();
+    options.cancel_fd = stop.fd();
+    options.on_done = [&](std::size_t number, std::size_t total) {
+      builds.set_total(total);
+      builds.update(number);
+    };
+    check_reproductions(reproductions, options);
+    builds.clear();
+    record.reproductions = reproductions.findings;
+    if (stop.is_stopped())
+      print_error("culprit: stopped by a signal while reproductions were built; all else is written\n");
+  }
+  impl_->report.write(folder.path(), record, redactor);
+
+  impl_->report.print_written(folder.path(), record, redactor);
   if (!record.jobs.back().minimal.empty())
     fmt::print(
         "repeat one cell: {}\n",
@@ -284,6 +298,7 @@ int RunCommand::run(const std::vector<std::string>& command) const {
             record,
             cell_of(record.jobs.back().matrix,
                     record.jobs.back().matrix.choices[record.jobs.back().minimal[0].index])));
+  if (stop.is_stopped()) return kExitSetup;
   return record.as_declared() ? 0 : kExitUnexpected;
 }
 

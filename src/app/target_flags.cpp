@@ -9,7 +9,7 @@
 #include "app/cell_flags.hpp"
 #include "app/launch_jobs.hpp"
 #include "app/launch_target.hpp"
-#include "app/program_folder.hpp"
+#include "app/shown_program_folder.hpp"
 #include "base/error.hpp"
 
 namespace culprit {

@@ -33,11 +33,12 @@ std::vector<TriageBackend> triage_backends(const TrialOptions& base, const Runti
   const std::string gpu = choice.device == "cpu" ? "cuda" : choice.device;
   std::vector<TriageBackend> list;
   list.push_back(backend("cpu+local", {}, base, [](TrialOptions&) {}));
-  list.push_back(backend("cpu+mpi", {.device = "cpu", .comm = "mpi"}, base, [](TrialOptions& options) {
-    MpiLauncher launcher = mpi_launcher();
-    options.launcher = std::move(launcher.command);
-    options.environment = std::move(launcher.environment);
-  }));
+  list.push_back(
+      backend("cpu+mpi", {.device = "cpu", .comm = "mpi"}, base, [](TrialOptions& options) {
+        MpiLauncher launcher = mpi_launcher();
+        options.launcher = std::move(launcher.command);
+        options.environment = std::move(launcher.environment);
+      }));
   const auto on_gpu = [&](const RuntimeChoice& where) {
     return [&, where](TrialOptions& options) {
       open_runtime(where)->make_world(num_ranks);

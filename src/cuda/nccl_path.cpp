@@ -37,8 +37,9 @@ class CollectivePart final : public PathPart {
       ready_.make_wait(stream_);
       if (kinds_differ) gathered_ = std::make_unique<DeviceBlock>(part_bytes() * members_.size());
       if (kinds_differ || collective_.kind == ExchangeKind::kGather)
-        return ncclAllGather(collective_.mine, kinds_differ ? gathered_->data() : collective_.result,
-                             count(), nccl_type(dtype_), comm, stream_);
+        return ncclAllGather(collective_.mine,
+                             kinds_differ ? gathered_->data() : collective_.result, count(),
+                             nccl_type(dtype_), comm, stream_);
       return ncclAllReduce(collective_.mine, collective_.result, count(), nccl_type(dtype_),
                            ncclSum, comm, stream_);
     });
@@ -95,8 +96,8 @@ class CollectivePart final : public PathPart {
 
 class SendPart final : public PathPart {
  public:
-  SendPart(NcclPath& path, NcclRankBackend& backend, int me, int to,
-           std::shared_ptr<Parcel> parcel, std::int64_t num_elements)
+  SendPart(NcclPath& path, NcclRankBackend& backend, int me, int to, std::shared_ptr<Parcel> parcel,
+           std::int64_t num_elements)
       : path_(path),
         block_(backend.block_of(*parcel)),
         parcel_(std::move(parcel)),
@@ -213,8 +214,8 @@ ncclComm_t NcclPath::communicator(std::unique_lock<std::mutex>& lock,
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
   ncclComm_t comm = nullptr;
-  const ncclResult_t result = ncclCommInitRankConfig(
-      &comm, static_cast<int>(members.size()), id, me, &config);
+  const ncclResult_t result =
+      ncclCommInitRankConfig(&comm, static_cast<int>(members.size()), id, me, &config);
   if (!comm) check_nccl(result, "ncclCommInitRankConfig");
   made_[members] = comm;
   tokens_.erase(members);
@@ -235,8 +236,8 @@ void NcclPath::settle(std::unique_lock<std::mutex>& lock, ncclComm_t comm, ncclR
     lock.lock();
     require_going_on();
     if (Clock::now() > deadline)
-      throw SetupError(fmt::format("[nccl] {} was not taken over within {} s", name,
-                                   kCallDeadline.count()));
+      throw SetupError(
+          fmt::format("[nccl] {} was not taken over within {} s", name, kCallDeadline.count()));
     check_nccl(ncclCommGetAsyncError(comm, &result), "ncclCommGetAsyncError");
   }
   check_nccl(result, name);

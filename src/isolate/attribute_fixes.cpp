@@ -9,7 +9,8 @@
 namespace culprit {
 namespace {
 
-struct Stopped {};
+// Thrown where the evaluator gives no further trial.
+struct AttributionStopped {};
 
 // Of several runs of one request the one that counts: any failure over a pass (a silent one over a
 // loud one, as the more dangerous), anything judged over nothing.
@@ -76,7 +77,7 @@ class Attribution {
       run_baseline();
       run_alone(num_fixes);
       run_pairs(num_fixes);
-    } catch (const Stopped&) {
+    } catch (const AttributionStopped&) {
       result_.complete = false;
     }
     find_unresolved();
@@ -95,7 +96,7 @@ class Attribution {
       const std::size_t count = std::min(options_.batch_size, repeated.size() - start);
       const std::vector<FixObservation> trials = evaluate_(std::span(repeated).subspan(start, count));
       result_.trials += trials.size();
-      if (trials.size() < count) throw Stopped{};
+      if (trials.size() < count) throw AttributionStopped{};
       for (std::size_t i = 0; i < count; ++i) {
         FixObservation& kept = worst[(start + i) / options_.repeats];
         if (badness(trials[i]) > badness(kept)) kept = trials[i];

@@ -37,7 +37,8 @@ class AxisValues {
   std::vector<std::int64_t> listed_;
 };
 
-struct Stopped {};
+// Thrown where no further trial may run, or can.
+struct ShrinkStopped {};
 
 class Shrinker {
  public:
@@ -56,7 +57,7 @@ class Shrinker {
     try {
       shrink();
       result_.complete = true;
-    } catch (const Stopped&) {
+    } catch (const ShrinkStopped&) {
     }
     return result_;
   }
@@ -77,9 +78,9 @@ class Shrinker {
     SizeTrial record;
     record.sizes = sizes;
     for (std::size_t repeat = 0; repeat < options_.repeats; ++repeat) {
-      if (result_.num_trials == options_.max_trials) throw Stopped{};
+      if (result_.num_trials == options_.max_trials) throw ShrinkStopped{};
       const std::vector<Trial> trials = evaluate_(std::span(&sizes, 1));
-      if (trials.empty()) throw Stopped{};
+      if (trials.empty()) throw ShrinkStopped{};
       ++result_.num_trials;
       ++record.runs;
       record.last = trials.front();

@@ -44,6 +44,7 @@ struct LaunchMapping {
   std::optional<int> tp;
   std::optional<int> pp;
   std::optional<int> acc;  // micro-batches a step
+  std::string why_no_acc;  // where they should follow from batch sizes, but do not; else empty
   std::optional<double> loss_scale;
   std::optional<int> world_size;
   std::optional<int> data_parallel;  // world_size / (tp x pp x context parallel)

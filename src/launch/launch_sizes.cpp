@@ -250,8 +250,10 @@ void derive_sizes(const LaunchScript& script, LaunchMapping& mapping, const Batc
   if (given_but_unknown(Setting::kAcc)) return;
   if (batch.local && batch.micro) {
     if (*batch.local % *batch.micro != 0) {
-      note(0, fmt::format("micro-batches can't be derived: {} samples a rank are no multiple of {}",
-                          *batch.local, *batch.micro));
+      mapping.why_no_acc =
+          fmt::format("micro-batches can't be derived: {} samples a rank are no multiple of {}",
+                      *batch.local, *batch.micro);
+      note(0, mapping.why_no_acc);
     } else {
       mapping.acc = *batch.local / *batch.micro;
       note(0, fmt::format("{} micro-batches: {} samples a rank / micro-batch {}", *mapping.acc,
@@ -263,13 +265,14 @@ void derive_sizes(const LaunchScript& script, LaunchMapping& mapping, const Batc
          fmt::format("{} micro-batches: global batch {} / (micro-batch {} x data parallel {})",
                      *mapping.acc, *batch.global, *batch.micro, *mapping.data_parallel));
   } else if (can_derive) {
-    note(line,
-         fmt::format("micro-batches can't be derived: global batch {} is no multiple of {} x {}",
-                     *batch.global, *batch.micro, *mapping.data_parallel));
+    mapping.why_no_acc =
+        fmt::format("micro-batches can't be derived: global batch {} is no multiple of {} x {}",
+                    *batch.global, *batch.micro, *mapping.data_parallel);
+    note(line, mapping.why_no_acc);
   } else if (batch.global) {
     const std::string missing = !batch.micro ? "the micro-batch size is not known" : why;
-    mapping.unknowns.push_back(
-        {line, "micro-batches can't be derived from the global batch: " + missing});
+    mapping.why_no_acc = "micro-batches can't be derived from the global batch: " + missing;
+    mapping.unknowns.push_back({line, mapping.why_no_acc});
   } else if (takes_defaults && !batch.local && !given_but_unknown(Setting::kGlobalBatch) &&
              !given_but_unknown(Setting::kLocalBatch)) {
     mapping.acc = 1;

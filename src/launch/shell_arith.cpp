@@ -16,7 +16,7 @@ struct BinaryOperator {
   int precedence;
 };
 // Longer operators first, so that "<<" is not read as "<".
-constexpr BinaryOperator kBinary[] = {{"**", 12}, {"<<", 9}, {">>", 9}, {"<=", 8}, {">=", 8},
+constexpr BinaryOperator kBinaryOperators[] = {{"**", 12}, {"<<", 9}, {">>", 9}, {"<=", 8}, {">=", 8},
                                       {"==", 7},  {"!=", 7}, {"&&", 3}, {"||", 2}, {"*", 11},
                                       {"/", 11},  {"%", 11}, {"+", 10}, {"-", 10}, {"<", 8},
                                       {">", 8},   {"&", 6},  {"^", 5},  {"|", 4}};
@@ -107,7 +107,7 @@ class ArithParser {
 
   const BinaryOperator* operator_ahead() {
     skip();
-    for (const BinaryOperator& op : kBinary) {
+    for (const BinaryOperator& op : kBinaryOperators) {
       if (text_.substr(at_, op.text.size()) != op.text) continue;
       const std::size_t after = at_ + op.text.size();
       const bool assigns = after < text_.size() && text_[after] == '=' && op.precedence >= 9;

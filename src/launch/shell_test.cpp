@@ -26,7 +26,7 @@ bool text_of(const Value& value, const GapTable& gaps, std::string& text, bool& 
 
 namespace {
 
-constexpr std::array<std::string_view, 14> kBinary = {
+constexpr std::array<std::string_view, 14> kBinaryTests = {
     "=", "==", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "=~", "<", ">", "-nt", "-ot"};
 constexpr int kMaxDepth = 60;
 
@@ -80,7 +80,7 @@ class Evaluator {
 
   bool binary_ahead() const {
     if (at_ + 2 >= items_.size()) return false;
-    return std::any_of(kBinary.begin(), kBinary.end(),
+    return std::any_of(kBinaryTests.begin(), kBinaryTests.end(),
                        [&](std::string_view op) { return is(at_ + 1, op); });
   }
 

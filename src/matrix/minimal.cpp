@@ -57,20 +57,12 @@ std::vector<std::size_t> minimal_failures(const Matrix& matrix,
 std::optional<std::size_t> nearest_passing(const Matrix& matrix,
                                            const std::vector<Outcome>& outcomes,
                                            std::size_t failing) {
+  const auto stages = [&](std::size_t i) { return cell_of(matrix, matrix.choices[i]).pp; };
   std::optional<std::size_t> nearest;
-  bool same_layout = false;
-  for (std::size_t a = 0; a < matrix.axes.size(); ++a) {
-    Choice smaller = matrix.choices[failing];
-    if (smaller[a] == 0) continue;
-    smaller[a] = 0;
-    const auto place = std::find(matrix.choices.begin(), matrix.choices.end(), smaller);
-    if (place == matrix.choices.end()) continue;
-    const auto index = static_cast<std::size_t>(place - matrix.choices.begin());
-    if (!passes(outcomes[index])) continue;
-    const bool keeps_layout = matrix.axes[a].field->name != "pp";
-    if (nearest && (same_layout || !keeps_layout)) continue;
-    nearest = index;
-    same_layout = keeps_layout;
+  for (const std::size_t smaller : one_smaller(places_of(matrix), matrix.choices[failing])) {
+    if (!passes(outcomes[smaller])) continue;
+    if (stages(smaller) == stages(failing)) return smaller;
+    if (!nearest) nearest = smaller;
   }
   return nearest;
 }

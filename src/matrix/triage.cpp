@@ -91,7 +91,8 @@ Triage judge_triage(std::vector<TriageRow> rows) {
     for (const TriageRow& row : result.rows)
       if (row.absent.empty() && !row.is_blocking)
         each.push_back(fmt::format("{} on {}", row.failing, row.backend));
-    decide(TriageVerdict::kOnlyWith, fmt::format(" its own failure each: {}", fmt::join(each, ", ")));
+    decide(TriageVerdict::kOnlyWith,
+           fmt::format(" its own failure each: {}", fmt::join(each, ", ")));
   }
   return result;
 }

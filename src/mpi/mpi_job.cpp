@@ -81,8 +81,7 @@ class Job final : public MpiJob {
     std::uint64_t length = from_rank_0.size();
     check(MPI_Bcast(&length, sizeof(length), MPI_BYTE, 0, comm_), "MPI_Bcast");
     from_rank_0.resize(length);
-    check(MPI_Bcast(from_rank_0.data(), static_cast<int>(length), MPI_BYTE, 0, comm_),
-          "MPI_Bcast");
+    check(MPI_Bcast(from_rank_0.data(), static_cast<int>(length), MPI_BYTE, 0, comm_), "MPI_Bcast");
     return from_rank_0;
   }
   DataPath& path() override { return *path_; }

@@ -121,8 +121,7 @@ std::shared_ptr<PathPart> MpiPath::start(Backend& backend, const std::vector<int
   return std::make_shared<MpiCollective>(*this, backend, members, me, tag, collective);
 }
 std::shared_ptr<PathPart> MpiPath::send(Backend& backend, int, int to, int tag,
-                                        std::shared_ptr<Parcel> parcel,
-                                        std::int64_t num_elements) {
+                                        std::shared_ptr<Parcel> parcel, std::int64_t num_elements) {
   const auto bytes = std::make_shared<std::vector<std::byte>>(
       static_cast<std::size_t>(backend.num_bytes(num_elements)));
   backend.unpack(*parcel, bytes->data(), num_elements);

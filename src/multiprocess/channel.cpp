@@ -34,8 +34,7 @@ Addresses resolve(const std::string& address, int port, int flags) {
   const int error = getaddrinfo(address.empty() ? nullptr : address.c_str(),
                                 std::to_string(port).c_str(), &hints, &list);
   if (error != 0)
-    throw SetupError(
-        fmt::format("can't find the address '{}': {}", address, gai_strerror(error)));
+    throw SetupError(fmt::format("can't find the address '{}': {}", address, gai_strerror(error)));
   return {list, &freeaddrinfo};
 }
 
@@ -158,8 +157,7 @@ UniqueFd connect_to(const std::string& address, int port, std::chrono::milliseco
     }
     if (std::chrono::steady_clock::now() >= end)
       throw SetupError(fmt::format("rank 0 does not answer at {}:{} ({}) within {:g} s", address,
-                                   port, why,
-                                   std::chrono::duration<double>(deadline).count()));
+                                   port, why, std::chrono::duration<double>(deadline).count()));
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
 }

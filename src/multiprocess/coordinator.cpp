@@ -17,20 +17,15 @@
 namespace culprit {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr std::uint64_t kLongestHello = 4096;
 constexpr int kPollMs = 100;
 constexpr std::chrono::seconds kEndDeadline{6};
 
-ByteWriter message(FromCoordinator kind) {
-  ByteWriter writer;
-  writer.put(kind);
-  return writer;
-}
-
 }  // namespace
 
 class Coordinator::Loop {
+  using Clock = std::chrono::steady_clock;
+
  public:
   Loop(Listener listener, CoordinatorSettings settings)
       : listener_(std::move(listener)),
@@ -91,9 +86,10 @@ class Coordinator::Loop {
 
   bool is_over() const {
     // Processes end soon after their job; one that can't is not waited for.
-    if (ended_ && (num_here_ < peers_.size() || Clock::now() - ended_at_ > kEndDeadline)) return true;
-    return num_here_ == peers_.size() && std::all_of(peers_.begin(), peers_.end(),
-                                                     [](const Peer& peer) { return peer.left; });
+    if (ended_ && (num_here_ < peers_.size() || Clock::now() - ended_at_ > kEndDeadline))
+      return true;
+    return num_here_ == peers_.size() &&
+           std::all_of(peers_.begin(), peers_.end(), [](const Peer& peer) { return peer.left; });
   }
 
   void poll_once() {
@@ -295,7 +291,7 @@ class Coordinator::Loop {
                                          [&](const auto& count) { return *count != *counts[0]; });
     if (collective.is_mismatch) return;
     const auto& kinds = collective.kinds;
-    ByteWriter writer = message(FromCoordinator::kComplete);
+    ByteWriter writer = message_of(FromCoordinator::kComplete);
     writer.put(group);
     writer.put(call);
     writer.put(std::any_of(kinds.begin(), kinds.end(), [&](int each) { return each != kinds[0]; }));
@@ -334,14 +330,14 @@ class Coordinator::Loop {
     const RankTable& ranks = world_->ranks;
     const Wait& wait = world_->waits[rank];
     const bool is_ready = ranks.verdict(rank) == RankTable::Verdict::kReady;
-    ByteWriter writer = message(FromCoordinator::kVerdict);
+    ByteWriter writer = message_of(FromCoordinator::kVerdict);
     writer.put(ranks.verdict(rank));
     writer.put_text(ranks.reason(rank));
     if (is_ready && !wait.for_message) {
       const Collective& collective = world_->collectives.at(wait.collective);
-      writer.put_text(collective.is_mismatch ? mismatch_text(wait.what, collective.members,
-                                                             collective.num_elements)
-                                             : "");
+      writer.put_text(collective.is_mismatch
+                          ? mismatch_text(wait.what, collective.members, collective.num_elements)
+                          : "");
     }
     if (is_ready && wait.for_message) {
       auto& channel = world_->channels[wait.channel];
@@ -349,7 +345,7 @@ class Coordinator::Loop {
       channel.pop_front();
       const auto [from, to] = wait.channel.second;
       if (!got.is_none && got.num_elements == wait.num_elements) {
-        ByteWriter transfer = message(FromCoordinator::kTransfer);
+        ByteWriter transfer = message_of(FromCoordinator::kTransfer);
         transfer.put(wait.channel.first);
         transfer.put(from);
         transfer.put(to);
@@ -373,15 +369,15 @@ class Coordinator::Loop {
   }
   void gather() {
     if (!all_gave()) return;
-    ByteWriter writer = message(FromCoordinator::kGathered);
+    ByteWriter writer = message_of(FromCoordinator::kGathered);
     for (Peer& peer : peers_) writer.put_text(std::exchange(peer.bytes, {}));
     tell(0, writer.take());
     for (std::size_t rank = 1; rank < peers_.size(); ++rank)
-      tell(static_cast<int>(rank), message(FromCoordinator::kGathered).take());
+      tell(static_cast<int>(rank), message_of(FromCoordinator::kGathered).take());
   }
   void broadcast() {
     if (!all_gave()) return;
-    ByteWriter writer = message(FromCoordinator::kBroadcast);
+    ByteWriter writer = message_of(FromCoordinator::kBroadcast);
     writer.put_text(std::exchange(peers_[0].bytes, {}));
     const std::string text = writer.take();
     for (std::size_t rank = 0; rank < peers_.size(); ++rank) tell(static_cast<int>(rank), text);
@@ -392,7 +388,7 @@ class Coordinator::Loop {
     for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
       std::vector<std::int64_t> sent_to;
       for (const Peer& peer : peers_) sent_to.push_back(peer.sent.at(rank));
-      ByteWriter writer = message(FromCoordinator::kClosed);
+      ByteWriter writer = message_of(FromCoordinator::kClosed);
       writer.put_list(sent_to);
       tell(static_cast<int>(rank), writer.take());
     }
@@ -411,7 +407,7 @@ class Coordinator::Loop {
 
   void end_job(int exit_status, const std::string& text) {
     if (ended_) return;
-    ByteWriter writer = message(FromCoordinator::kEnded);
+    ByteWriter writer = message_of(FromCoordinator::kEnded);
     writer.put(exit_status);
     writer.put_text(text);
     ended_ = writer.take();

@@ -10,16 +10,9 @@
 namespace culprit {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kBeat{500};
 // From the end of the job to that of a process which does not end by itself.
 constexpr std::chrono::milliseconds kGrace{3000};
-
-ByteWriter message(ToCoordinator kind) {
-  ByteWriter writer;
-  writer.put(kind);
-  return writer;
-}
 
 }  // namespace
 
@@ -33,7 +26,7 @@ JobLink::JobLink(const JobSettings& settings, std::optional<Listener> listener)
                                                   .stall_deadline = settings.stall_deadline});
   channel_ = std::make_unique<Channel>(
       connect_to(settings.address, settings.port, settings.meeting_deadline));
-  ByteWriter hello = message(ToCoordinator::kHello);
+  ByteWriter hello = message_of(ToCoordinator::kHello);
   hello.put_text(settings.key);
   hello.put(settings.rank);
   hello.put(settings.size);
@@ -47,14 +40,14 @@ JobLink::JobLink(const JobSettings& settings, std::optional<Listener> listener)
 }
 
 JobLink::~JobLink() {
-  send(message(ToCoordinator::kBye));
+  send(message_of(ToCoordinator::kBye));
   thread_ = {};
-  watchdog_ = {};  // this process is on its way out
+  watchdog_ = {};          // this process is on its way out
   coordinator_ = nullptr;  // waits until the others have left too
 }
 
 std::vector<std::string> JobLink::gather(std::string mine) {
-  ByteWriter writer = message(ToCoordinator::kGather);
+  ByteWriter writer = message_of(ToCoordinator::kGather);
   writer.put_text(mine);
   send(std::move(writer));
   const std::string fields = answer(FromCoordinator::kGathered);
@@ -65,7 +58,7 @@ std::vector<std::string> JobLink::gather(std::string mine) {
 }
 
 std::string JobLink::broadcast(std::string from_rank_0) {
-  ByteWriter writer = message(ToCoordinator::kBroadcast);
+  ByteWriter writer = message_of(ToCoordinator::kBroadcast);
   if (rank() == 0) writer.put_text(from_rank_0);
   send(std::move(writer));
   const std::string fields = answer(FromCoordinator::kBroadcast);
@@ -94,11 +87,12 @@ void JobLink::require_going_on() {
 }
 
 void JobLink::run(const std::stop_token& stop) {
+  using Clock = std::chrono::steady_clock;
   std::string text;
   auto next_beat = Clock::now();
   while (!stop.stop_requested()) {
     if (Clock::now() >= next_beat) {
-      ByteWriter beat = message(ToCoordinator::kBeat);
+      ByteWriter beat = message_of(ToCoordinator::kBeat);
       beat.put(operations_.load(std::memory_order_relaxed));
       send(std::move(beat));
       next_beat = Clock::now() + kBeat;

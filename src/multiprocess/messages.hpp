@@ -4,23 +4,25 @@
 
 #include <cstdint>
 
+#include "base/bytes.hpp"
+
 namespace culprit {
 
 // To the coordinator.
 enum class ToCoordinator : std::uint8_t {
-  kHello,         // key, rank, size
-  kBeat,          // operations done so far: this process lives
-  kOpen,          // number of ranks of the world that starts
-  kJoin,          // a collective: group, call, group rank, members, kind, elements, token
-  kPost,          // a message: group, to, is none, elements, token
-  kWaitJoin,      // group, call, what
-  kWaitPost,      // group, from, elements expected, what
-  kFinished,      // this rank has ended
-  kFailed,        // this rank has left
-  kClose,         // the world ends: messages sent to each process through the data path
-  kGather,        // bytes
-  kBroadcast,     // bytes, of rank 0
-  kBye,           // this process leaves the job on purpose
+  kHello,      // key, rank, size
+  kBeat,       // operations done so far: this process lives
+  kOpen,       // number of ranks of the world that starts
+  kJoin,       // a collective: group, call, group rank, members, kind, elements, token
+  kPost,       // a message: group, to, is none, elements, token
+  kWaitJoin,   // group, call, what
+  kWaitPost,   // group, from, elements expected, what
+  kFinished,   // this rank has ended
+  kFailed,     // this rank has left
+  kClose,      // the world ends: messages sent to each process through the data path
+  kGather,     // bytes
+  kBroadcast,  // bytes, of rank 0
+  kBye,        // this process leaves the job on purpose
 };
 
 // From the coordinator. All processes get what concerns several of them in one order.
@@ -33,5 +35,13 @@ enum class FromCoordinator : std::uint8_t {
   kGathered,   // everybody's bytes on rank 0, nothing on the others
   kBroadcast,  // bytes
 };
+
+// A message of that kind, without its fields yet.
+template <class Kind>
+ByteWriter message_of(Kind kind) {
+  ByteWriter writer;
+  writer.put(kind);
+  return writer;
+}
 
 }  // namespace culprit

@@ -19,10 +19,10 @@ class ProcessRuntime final : public Runtime {
   }
   std::unique_ptr<World> make_world(int size) override {
     if (size > link_->size())
-      throw UsageError(fmt::format("the cell has {} ranks (tp x pp), but {} process{} started; "
-                                   "start {}",
-                                   size, link_->size(), link_->size() == 1 ? " was" : "es were",
-                                   size));
+      throw UsageError(
+          fmt::format("the cell has {} ranks (tp x pp), but {} process{} started; "
+                      "start {}",
+                      size, link_->size(), link_->size() == 1 ? " was" : "es were", size));
     return std::make_unique<ProcessWorld>(*link_, path_, size);
   }
   ProcessGroup* processes() override { return link_.get(); }

@@ -12,12 +12,6 @@
 namespace culprit {
 namespace {
 
-ByteWriter message(ToCoordinator kind) {
-  ByteWriter writer;
-  writer.put(kind);
-  return writer;
-}
-
 // Tags of collectives and of messages: the group, one bit, and the call's number as far as it goes.
 constexpr int kMostGroups = 64;
 constexpr std::uint64_t kCallsApart = 1 << 20;
@@ -31,14 +25,14 @@ int message_tag(int group) { return (group * 2 + 1) << 20; }
 ProcessWorld::ProcessWorld(JobLink& link, DataPath& path, int size) : link_(link), path_(path) {
   launcher_ = std::jthread([this](const std::stop_token& stop) { run_launches(stop); });
   link_.set_listener(this);
-  ByteWriter open = message(ToCoordinator::kOpen);
+  ByteWriter open = message_of(ToCoordinator::kOpen);
   open.put(size);
   link_.send(std::move(open));
 }
 
 ProcessWorld::~ProcessWorld() {
   try {
-    ByteWriter close = message(ToCoordinator::kClose);
+    ByteWriter close = message_of(ToCoordinator::kClose);
     close.put_list(path_.sent(link_.size()));
     link_.send(std::move(close));
     const std::string fields = link_.answer(FromCoordinator::kClosed);
@@ -55,8 +49,8 @@ ProcessWorld::~ProcessWorld() {
   link_.set_listener(nullptr);
 }
 
-void ProcessWorld::finished(int) { link_.send(message(ToCoordinator::kFinished)); }
-void ProcessWorld::failed(int) { link_.send(message(ToCoordinator::kFailed)); }
+void ProcessWorld::finished(int) { link_.send(message_of(ToCoordinator::kFinished)); }
+void ProcessWorld::failed(int) { link_.send(message_of(ToCoordinator::kFailed)); }
 
 void ProcessWorld::told(FromCoordinator kind, const std::string& fields) {
   ByteReader reader(fields);
@@ -148,7 +142,7 @@ class ProcessWork final : public Work {
     if (waited_) return;
     waited_ = true;
     world_.started_sends_.flush();
-    ByteWriter ask = message(ToCoordinator::kWaitJoin);
+    ByteWriter ask = message_of(ToCoordinator::kWaitJoin);
     ask.put(group_id_);
     ask.put(call_);
     ask.put_text(what_);
@@ -237,7 +231,7 @@ class ProcessCommunicator final : public Communicator {
       const std::lock_guard lock(world_.mutex_);
       world_.receives_.erase(key);
     };
-    ByteWriter ask = message(ToCoordinator::kWaitPost);
+    ByteWriter ask = message_of(ToCoordinator::kWaitPost);
     ask.put(group_id_);
     ask.put(peer);
     ask.put(buffer.num_elements);
@@ -284,7 +278,7 @@ class ProcessCommunicator final : public Communicator {
       const std::lock_guard lock(world_.mutex_);
       world_.collectives_[{group_id_, call}] = launch;
     }
-    ByteWriter joined = message(ToCoordinator::kJoin);
+    ByteWriter joined = message_of(ToCoordinator::kJoin);
     joined.put(group_id_);
     joined.put(call);
     joined.put(rank_);
@@ -309,7 +303,7 @@ class ProcessCommunicator final : public Communicator {
   }
   void post(int peer, bool is_none, std::int64_t num_elements, const std::string& token) {
     counters_.transfers += 1;
-    ByteWriter posted = message(ToCoordinator::kPost);
+    ByteWriter posted = message_of(ToCoordinator::kPost);
     posted.put(group_id_);
     posted.put(peer);
     posted.put(is_none);

@@ -41,7 +41,7 @@ class ProcessWorld final : public World, private JobListener {
     bool done = false;
     std::exception_ptr error;
   };
-  using CollectiveKey = std::pair<int, std::uint64_t>;  // group, call
+  using CollectiveKey = std::pair<int, std::uint64_t>;      // group, call
   using TransferKey = std::pair<int, std::pair<int, int>>;  // group, (from, to)
 
   void told(FromCoordinator kind, const std::string& fields) override;
@@ -65,9 +65,9 @@ class ProcessWorld final : public World, private JobListener {
   StartedSends started_sends_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::map<CollectiveKey, std::shared_ptr<Launch>> collectives_;         // not launched yet
-  std::map<TransferKey, std::deque<std::shared_ptr<Launch>>> sends_;     // likewise
-  std::map<TransferKey, std::shared_ptr<Launch>> receives_;              // likewise
+  std::map<CollectiveKey, std::shared_ptr<Launch>> collectives_;      // not launched yet
+  std::map<TransferKey, std::deque<std::shared_ptr<Launch>>> sends_;  // likewise
+  std::map<TransferKey, std::shared_ptr<Launch>> receives_;           // likewise
   struct Task {
     std::shared_ptr<Launch> launch;
     std::string token;

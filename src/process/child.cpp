@@ -1,3 +1,5 @@
+#include "process/child.hpp"
+
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -11,8 +13,8 @@
 #include <cstring>
 
 #include "base/error.hpp"
-#include "process/child.hpp"
 #include "process/spawn.hpp"
+#include "process/write_all.hpp"
 
 namespace culprit {
 namespace {
@@ -42,11 +44,7 @@ std::pair<UniqueFd, UniqueFd> open_pipe() {
 UniqueFd open_text(const std::string& text) {
   UniqueFd fd(::memfd_create("culprit input", MFD_CLOEXEC));
   if (!fd) throw_errno("cannot make a file in memory", errno);
-  for (std::size_t written = 0; written < text.size();) {
-    const ssize_t count = ::write(fd.get(), text.data() + written, text.size() - written);
-    if (count < 0) throw_errno("cannot write a file in memory", errno);
-    written += static_cast<std::size_t>(count);
-  }
+  if (!write_all(fd.get(), text)) throw_errno("cannot write a file in memory", errno);
   ::lseek(fd.get(), 0, SEEK_SET);
   return fd;
 }

@@ -144,4 +144,9 @@ std::string smallest_in_words(const JobResult& job, const MinimalFinding& findin
   return sizes_in_words(cell) + ": fails the same way" + tried;
 }
 
+std::string collective_in_words(const CollectiveDifference& difference) {
+  return fmt::format("stage {}, rank {}: {}", difference.stage, difference.tp_rank,
+                     difference.in_words);
+}
+
 }  // namespace culprit

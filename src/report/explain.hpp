@@ -10,6 +10,7 @@
 
 #include "matrix/certificate.hpp"
 #include "report/run_record.hpp"
+#include "trace/collective_diff.hpp"
 
 namespace culprit {
 
@@ -37,5 +38,8 @@ std::string smallest_in_words(const JobResult& job, const MinimalFinding& findin
 
 // "tp 2 x pp 1, 4 micro-batches, 2 blocks, 8 features, 3 tokens"
 std::string sizes_in_words(const Cell& cell);
+
+// "stage 0, rank 1: ends after 2 calls; the next of the passing run is ..."
+std::string collective_in_words(const CollectiveDifference& difference);
 
 }  // namespace culprit

@@ -9,10 +9,10 @@
 namespace culprit {
 namespace {
 
-using Kind = TraceEvent::Kind;
+using EventKind = TraceEvent::Kind;
 
 bool is_operation(const TraceEvent& event) {
-  return event.kind == Kind::kOperator || event.kind == Kind::kCustomFunction;
+  return event.kind == EventKind::kOperator || event.kind == EventKind::kCustomFunction;
 }
 
 std::vector<const TraceEvent*> operations_of(const RankTrace& rank) {
@@ -195,13 +195,13 @@ std::optional<std::size_t> next_in_backward(const RankTrace& rank,
                                             const std::vector<const TraceEvent*>& operations) {
   std::set<int> has_run;
   for (const TraceEvent& event : rank.events)
-    if (event.kind == Kind::kNodeBackward) has_run.insert(event.node);
+    if (event.kind == EventKind::kNodeBackward) has_run.insert(event.node);
   const auto made_by = [&](int node) {
     return std::find_if(operations.rbegin(), operations.rend(),
                         [&](const TraceEvent* event) { return event->node == node; });
   };
   for (auto event = rank.events.rbegin(); event != rank.events.rend(); ++event) {
-    if (event->kind != Kind::kNodeBackward) continue;
+    if (event->kind != EventKind::kNodeBackward) continue;
     const auto made = made_by(event->node);
     if (made == operations.rend()) continue;
     for (const int node : (*made)->input_nodes) {
@@ -219,10 +219,10 @@ End end_of(const RankTrace& rank, const std::vector<const TraceEvent*>& operatio
     return {last, GraphRow::Raised::kNot};
   const auto before =
       std::find_if(rank.events.rbegin(), rank.events.rend(),
-                   [](const TraceEvent& event) { return event.kind != Kind::kRaised; });
+                   [](const TraceEvent& event) { return event.kind != EventKind::kRaised; });
   if (before != rank.events.rend() && is_operation(*before))
     return {last, GraphRow::Raised::kInCall};
-  if (before != rank.events.rend() && before->kind != Kind::kReceive && before->pass == "backward")
+  if (before != rank.events.rend() && before->kind != EventKind::kReceive && before->pass == "backward")
     if (const auto next = next_in_backward(rank, operations))
       return {*next, GraphRow::Raised::kInBackward};
   return {last, GraphRow::Raised::kAfter};

@@ -24,9 +24,9 @@ std::string text_at(int x, int y, const std::string& kind, const std::string& an
                      kind, anchor, xml_text(text));
 }
 
-class Drawing {
+class GraphDrawing {
  public:
-  Drawing(const GraphSlice& slice, std::string title) : slice_(slice), title_(std::move(title)) {
+  GraphDrawing(const GraphSlice& slice, std::string title) : slice_(slice), title_(std::move(title)) {
     for (std::size_t i = 0; i < slice.storages.size(); ++i)
       lanes_[slice.storages[i]] = kLanesAt + kLane / 2 + static_cast<int>(i) * kLane;
     for (const GraphRow& row : slice.rows)
@@ -200,7 +200,7 @@ std::string side(const GraphSlice& slice, const Outcome& outcome, const std::str
       "<figure class=\"graph {}\"><figcaption class=\"tl-title\">{}<span class=\"small\">{}, stage "
       "{}, rank {}</span></figcaption>\n<div class=\"scroll\">{}</div></figure>\n",
       html_class(outcome), html_badge(outcome), xml_text(label), slice.stage, slice.tp_rank,
-      Drawing(slice, "autograd graph: " + label).svg());
+      GraphDrawing(slice, "autograd graph: " + label).svg());
 }
 
 }  // namespace

@@ -133,6 +133,25 @@ std::string repeat_html(const RunRecord& record, const JobResult& job) {
   return text + "</div>\n";
 }
 
+// The programs themselves; what was seen of them stands with the machine.
+std::string reproductions_html(const RunRecord& record) {
+  std::string text;
+  for (const FindingReproductions& finding : record.reproductions) {
+    const JobResult& job = record.jobs[finding.job];
+    std::string files;
+    for (const Reproduction& file : finding.files)
+      files += file.text.empty()
+                   ? fmt::format("<p class=\"small muted\">{}: not written: {}</p>\n",
+                                 xml_text(file.name), xml_text(file.words))
+                   : fmt::format("<details><summary>{}</summary>{}</details>\n",
+                                 xml_text(path_of(finding, file)), command_html(file.text));
+    text += fmt::format("<div class=\"card\">\n<p><span class=\"num\">{}</span> {}</p>\n{}</div>\n",
+                        finding.minimal + 1, combo_html(job, job.minimal[finding.minimal].index),
+                        files);
+  }
+  return text;
+}
+
 std::string launch_html(const LaunchNotes& launch) {
   const auto part = [](const std::string& title, const std::vector<std::string>& lines) {
     return lines.empty() ? ""
@@ -153,6 +172,8 @@ std::string run_html(const RunRecord& record) {
       "<div class=\"card\">\n" + command_html(shell_line(record.command)) + "<dl class=\"kv\">\n";
   for (const auto& [name, value] : record.environment)
     text += fmt::format("<dt>{}</dt><dd>{}</dd>\n", xml_text(name), xml_text(value));
+  for (const std::string& line : reproductions_in_words(record))
+    text += fmt::format("<dt>reproductions</dt><dd>{}</dd>\n", xml_text(line));
   text += fmt::format(
       "<dt>wall time</dt><dd>{:.2f} s</dd>\n<dt>masked</dt><dd>{}</dd>\n</dl>\n</div>\n",
       record.wall_seconds, record.masked.empty() ? "nothing" : xml_text(record.masked));
@@ -209,6 +230,11 @@ std::string body_html(const RunRecord& record) {
         fixes);
     add("repeat", "Repeat a minimal cell", "", repeats);
   }
+  if (const std::string programs = reproductions_html(record); !programs.empty())
+    add("repros", "Stand-alone reproductions",
+        "Each minimal combination at its smallest sizes, as programs without this project. What was "
+        "seen of them here stands below.",
+        programs);
   if (!record.launch.file.empty()) {
     contents.emplace_back("launch", "Launch script");
     body += launch_html(record.launch);

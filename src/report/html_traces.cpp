@@ -2,16 +2,16 @@
 
 #include <algorithm>
 
+#include "report/explain.hpp"
 #include "report/html_report.hpp"
 #include "report/markup.hpp"
 #include "report/wording.hpp"
-#include "trace/collective_diff.hpp"
 #include "trace/timeline.hpp"
 
 namespace culprit {
 namespace {
 
-using Kind = TimelineSpan::Kind;
+using SpanKind = TimelineSpan::Kind;
 
 // A picture of more phases than this would be a smear; the report says so and trace.json holds
 // them.
@@ -22,13 +22,13 @@ struct PhaseLook {
   const char* css;
   const char* letter;
 };
-PhaseLook look_of(Kind kind) {
+PhaseLook look_of(SpanKind kind) {
   switch (kind) {
-    case Kind::kForward:
+    case SpanKind::kForward:
       return {"ph-f", "F"};
-    case Kind::kRecompute:
+    case SpanKind::kRecompute:
       return {"ph-r", "R"};
-    case Kind::kBackward:
+    case SpanKind::kBackward:
       return {"ph-b", "B"};
     default:
       return {"ph-o", ""};
@@ -44,9 +44,9 @@ std::string phase_html(const TimelineRow& row, const TimelineSpan& phase, std::i
   std::size_t operations = 0, collectives = 0;
   for (const TimelineSpan& event : row.events) {
     if (event.first_event < phase.first_event || event.last_event > phase.last_event) continue;
-    if (event.kind == Kind::kCollective)
+    if (event.kind == SpanKind::kCollective)
       ++collectives;
-    else if (event.kind != Kind::kWait && event.kind != Kind::kTransfer)
+    else if (event.kind != SpanKind::kWait && event.kind != SpanKind::kTransfer)
       ++operations;
   }
   const bool wide = phase.end - phase.begin >= whole / 40;
@@ -65,12 +65,13 @@ std::string phase_html(const TimelineRow& row, const TimelineSpan& phase, std::i
 }
 
 std::string event_html(const TimelineSpan& event, std::int64_t whole) {
-  const char* css = event.kind == Kind::kCollective ? "ev-c"
-                    : event.kind == Kind::kTransfer ? "ev-t"
-                                                    : "ev-w";
-  return fmt::format("<i class=\"{}\" style=\"left:{};width:{}\" title=\"{}\"></i>", css,
-                     percent(event.begin, whole), percent(event.end - event.begin, whole),
-                     xml_text(event.kind == Kind::kWait ? "waits for " + event.name : event.name));
+  const char* css = event.kind == SpanKind::kCollective ? "ev-c"
+                    : event.kind == SpanKind::kTransfer ? "ev-t"
+                                                        : "ev-w";
+  return fmt::format(
+      "<i class=\"{}\" style=\"left:{};width:{}\" title=\"{}\"></i>", css,
+      percent(event.begin, whole), percent(event.end - event.begin, whole),
+      xml_text(event.kind == SpanKind::kWait ? "waits for " + event.name : event.name));
 }
 
 std::string end_html(const TimelineRow& row, std::int64_t whole) {
@@ -105,8 +106,8 @@ std::string timeline_html(const CellTrace& trace, const std::string& label,
         xml_text(row.title), xml_text(row.title));
     for (const TimelineSpan& phase : row.phases) text += phase_html(row, phase, whole);
     for (const TimelineSpan& event : row.events) {
-      const bool shown = event.kind == Kind::kWait || event.kind == Kind::kTransfer ||
-                         event.kind == Kind::kCollective;
+      const bool shown = event.kind == SpanKind::kWait || event.kind == SpanKind::kTransfer ||
+                         event.kind == SpanKind::kCollective;
       if (shown && num_events <= kMostEvents) text += event_html(event, whole);
     }
     text += end_html(row, whole) + "</div></div>\n";
@@ -129,7 +130,7 @@ std::string differences_html(const MinimalFinding& finding) {
   std::string text;
   for (const CollectiveDifference& difference :
        diff_collectives(finding.trace, finding.neighbour_trace))
-    text += "<li>" + xml_text(difference.in_words) + "</li>";
+    text += "<li>" + xml_text(collective_in_words(difference)) + "</li>";
   if (text.empty())
     return "<p class=\"small\">Collectives and transfers: every rank calls the same ones, in the "
            "same order and size, as in the passing run.</p>\n";

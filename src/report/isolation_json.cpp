@@ -187,9 +187,17 @@ Json target_json(const IsolationRecord& record) {
   return object;
 }
 
+// Every text value; names of fields and switches stay.
+void mask(Json& value, Redactor& redactor) {
+  if (value.is_string())
+    value = redactor.text(value.get<std::string>());
+  else if (value.is_structured())
+    for (Json& each : value) mask(each, redactor);
+}
+
 }  // namespace
 
-std::string isolation_json(const IsolationRecord& record) {
+std::string isolation_json(const IsolationRecord& record, Redactor& redactor) {
   const SearchResult& search = record.result.search;
   const Space& space = record.target.space();
   Json report{{"schema", kIsolationSchema},
@@ -222,6 +230,7 @@ std::string isolation_json(const IsolationRecord& record) {
            {"resumed_trials", record.resumed_trials}};
   for (const auto& [name, value] : record.environment) run["environment"][name] = value;
   report["run"] = run;
+  mask(report, redactor);
   return report.dump(2, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace) + "\n";
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "report/isolation_record.hpp"
+#include "report/redact.hpp"
 
 namespace culprit {
 
@@ -12,6 +13,6 @@ inline constexpr std::size_t kMostMarkdownBytes = 65'536;
 
 // Below kMostMarkdownBytes: what does not fit is left out, the least important first, and the
 // report says so.
-std::string isolation_markdown(const IsolationRecord& record);
+std::string isolation_markdown(const IsolationRecord& record, Redactor& redactor);
 
 }  // namespace culprit

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.hpp"
 #include "base/error.hpp"
 #include "base/version.hpp"
 #include "report/explain.hpp"
@@ -117,7 +118,17 @@ std::string bug(const RunRecord& record, bool with_evidence) {
                      not_needed, not_needed.empty() ? "" : ". ", kVersionText);
 }
 
-std::string steps(const RunRecord& record) {
+// The first program for the stock framework; empty if there is none.
+std::string framework_program(const RunRecord& record) {
+  for (const FindingReproductions& finding : record.reproductions)
+    for (const Reproduction& file : finding.files)
+      if (file.name.ends_with(".py") && !file.text.empty())
+        return fmt::format("{}: {}\n\n```python\n{}```\n", name_of(file.status),
+                           markdown_text(file.words), file.text);
+  return "";
+}
+
+std::string steps(const RunRecord& record, bool with_evidence) {
   std::string commands, scales;
   for (const JobResult& job : record.jobs)
     for (const MinimalFinding& finding : job.minimal) {
@@ -128,8 +139,12 @@ std::string steps(const RunRecord& record) {
                             markdown_text(smallest_in_words(job, finding)));
     }
   if (commands.empty()) commands = escape_controls(shell_line(record.command));
-  return "Each line repeats one minimal combination on a CPU:\n\n" + fence(commands) +
-         (scales.empty() ? "" : "\nSmallest scale:\n\n" + scales);
+  std::string text = "Each line repeats one minimal combination on a CPU:\n\n" + fence(commands) +
+                     (scales.empty() ? "" : "\nSmallest scale:\n\n" + scales);
+  if (const std::string program = with_evidence ? framework_program(record) : "";
+      !program.empty())
+    text += "\nOn the stock framework, without a GPU; when it was run here, " + program;
+  return text;
 }
 
 std::string context(const RunRecord& record) {
@@ -161,7 +176,7 @@ std::string answer_to(const RunRecord& record, const FormField& field, bool with
       // Forms without a field for the steps take them here.
       return bug(record, with_evidence);
     case Answer::kSteps:
-      return steps(record);
+      return steps(record, with_evidence);
     case Answer::kExpected:
       return "Loss and every gradient agree with the same model on one rank, whatever switches are "
              "on.\n";
@@ -189,7 +204,7 @@ bool asks_for_steps(const IssueForm& form) {
 std::string filled(const RunRecord& record, const IssueForm& form, const FormField& field,
                    bool with_evidence) {
   std::string text = answer_to(record, field, with_evidence);
-  if (field.answer == Answer::kBug && !asks_for_steps(form)) text += "\n" + steps(record);
+  if (field.answer == Answer::kBug && !asks_for_steps(form)) text += "\n" + steps(record, with_evidence);
   if (!field.own.empty()) text += fmt::format("\n(please add: {})\n", field.own);
   return text;
 }
@@ -197,8 +212,7 @@ std::string filled(const RunRecord& record, const IssueForm& form, const FormFie
 std::string percent_encoded(const std::string& text) {
   std::string result;
   for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '-' || c == '_' || c == '.' || c == '~';
+    const bool plain = is_alphanumeric(c) || c == '-' || c == '_' || c == '.' || c == '~';
     result += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
   }
   return result;
@@ -247,6 +261,7 @@ std::string completeness(const RunRecord& record, const IssueForm& form) {
   };
   std::string text = item(has_finding, "a minimal failing combination, with what passes beside it");
   text += item(has_finding, "a command that repeats it without a GPU");
+  text += item(!framework_program(record).empty(), "a program for the stock framework");
   text += item(has_finding, "candidate fixes, tried");
   text += item(!record.environment.empty(), "versions of what ran here");
   text += item(!record.launch.file.empty(), "your launch script (--from FILE)");

@@ -103,6 +103,23 @@ Json finding_json(const RunRecord& record, const JobResult& job, const MinimalFi
   return entry;
 }
 
+// What was seen of them depends on what is installed, so they stand with the machine.
+Json reproductions_json(const RunRecord& record) {
+  Json list = Json::array();
+  for (const FindingReproductions& finding : record.reproductions) {
+    const JobResult& job = record.jobs[finding.job];
+    Json entry{{"label", minimal_label(job, job.minimal[finding.minimal])}};
+    if (!job.title.empty()) entry["job"] = job.title;
+    entry["files"] = Json::array();
+    for (const Reproduction& file : finding.files)
+      entry["files"].push_back({{"file", path_of(finding, file)},
+                                {"status", name_of(file.status)},
+                                {"in_words", file.words}});
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
 }  // namespace
 
 std::string json_report(const RunRecord& record) {
@@ -152,6 +169,7 @@ std::string json_report(const RunRecord& record) {
   run["masked"] = record.masked;
   run["environment"] = Json::object();
   for (const auto& [name, value] : record.environment) run["environment"][name] = value;
+  run["reproductions"] = reproductions_json(record);
   report["run"] = run;
   return report.dump(2, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace) + "\n";
 }

@@ -12,7 +12,7 @@
 namespace culprit {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 FailureShape shape_from(const Json& entry) {
   return {.features = entry.at("features").get<std::set<std::string>>(),

@@ -29,9 +29,11 @@ struct Part {
   std::string summary;  // set: folded under it
   std::string head;     // stays as long as the part does
   std::vector<std::string> lines;
+  bool whole = false;  // left out rather than cut
 };
 
 std::string rendered(const Part& part, std::size_t num_lines) {
+  if (part.whole && num_lines < part.lines.size()) return "";
   std::string text = part.head;
   for (std::size_t i = 0; i < num_lines; ++i) text += part.lines[i];
   if (num_lines < part.lines.size())
@@ -165,7 +167,7 @@ Part evidence_part(const JobResult& job) {
           label_of(job.matrix, job.matrix.choices[*finding.passing_neighbour]),
           differences.empty() ? " the same calls in the same order and size on every rank." : "");
       for (const CollectiveDifference& difference : differences)
-        text += fmt::format("- {}\n", markdown_text(difference.in_words));
+        text += fmt::format("- {}\n", markdown_text(collective_in_words(difference)));
       text += differences.empty() ? "" : "\n";
     }
     part.lines.push_back(text);
@@ -188,9 +190,52 @@ Part launch_part(const LaunchNotes& launch) {
   return part;
 }
 
+std::string label_of(const RunRecord& record, const FindingReproductions& finding) {
+  const JobResult& job = record.jobs[finding.job];
+  return minimal_label(job, job.minimal[finding.minimal]);
+}
+
+// Their programs, the framework's first. The tests stay in the folder: they hold the same engine.
+std::vector<Part> reproduction_parts(const RunRecord& record) {
+  std::vector<Part> parts;
+  std::vector<std::string> seen;  // jobs may share files
+  for (const FindingReproductions& finding : record.reproductions)
+    for (const Reproduction& file : finding.files) {
+      const std::string path = path_of(finding, file);
+      if (file.text.empty() || file.name.ends_with("_test.cpp") || std::find(seen.begin(), seen.end(), path) != seen.end()) continue;
+      seen.push_back(path);
+      parts.push_back(
+          {.summary = fmt::format("{} of {}: {}", file.name, label_of(record, finding),
+                                  file.name.ends_with(".py")
+                                      ? "a program for the stock framework, without a GPU"
+                                      : "one C++20 source without dependencies"),
+           .head = "",
+           .lines = {fmt::format("```{}\n{}```\n", file.name.ends_with(".py") ? "python" : "cpp",
+                                 file.text)},
+           .whole = true});
+    }
+  std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
+    return a.summary.starts_with("repro.py") > b.summary.starts_with("repro.py");
+  });
+  return parts;
+}
+
+std::string reproductions_section(const RunRecord& record) {
+  if (record.reproductions.empty()) return "";
+  std::string text = "### Stand-alone reproductions, as built and run here\n\n";
+  for (const FindingReproductions& finding : record.reproductions) {
+    text += fmt::format("- `{}`\n", label_of(record, finding));
+    for (const Reproduction& file : finding.files)
+      text += fmt::format("  - `{}`: {}: {}\n", path_of(finding, file), name_of(file.status),
+                          markdown_text(file.words));
+  }
+  return text + "\n";
+}
+
 // The one place with time and machine.
 std::string run_section(const RunRecord& record) {
-  std::string text = fmt::format("### Command and environment\n\n```\n{}\n```\n\n",
+  std::string text = reproductions_section(record);
+  text += fmt::format("### Command and environment\n\n```\n{}\n```\n\n",
                                  escape_controls(shell_line(record.command)));
   for (const auto& [name, value] : record.environment)
     text += fmt::format("- {}: {}\n", markdown_text(name), markdown_text(value));
@@ -271,6 +316,7 @@ std::string markdown_report(const RunRecord& record) {
     }
     parts.push_back(matrix_part(job));
   }
+  for (Part& part : reproduction_parts(record)) parts.push_back(std::move(part));
   const std::string tail =
       run_section(record) + fmt::format("\nUpstream: {}\n", record.scenario->upstream);
   const std::size_t room = kMarkdownLimit - std::min(kMarkdownLimit, head.size() + text.size() +

@@ -11,12 +11,13 @@
 #include <climits>
 #include <cstdlib>
 
+#include "base/ascii.hpp"
+
 namespace culprit {
 namespace {
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 bool is_hex(char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_token(char c) { return is_word(c) || c == '-' || c == '+' || c == '='; }
 
 template <class Predicate>
@@ -317,6 +318,8 @@ RunRecord redacted(RunRecord record, Redactor& redactor) {
   for (auto& of_job : record.triage)
     for (Triage& triage : of_job)
       for (TriageRow& row : triage.rows) redactor.mask(row.absent);
+  for (FindingReproductions& finding : record.reproductions)
+    for (Reproduction& file : finding.files) redactor.mask(file.words);
   for (JobResult& job : record.jobs) {
     for (Outcome& outcome : job.outcomes) redactor.mask(outcome);
     for (MinimalFinding& finding : job.minimal) {

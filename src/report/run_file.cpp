@@ -58,7 +58,77 @@ LaunchNotes launch_from(const Json& object) {
           .unknown = object.at("unknown")};
 }
 
+Json reproductions_json(const RunRecord& record) {
+  Json list = Json::array();
+  for (const FindingReproductions& finding : record.reproductions) {
+    Json files = Json::array();
+    for (const Reproduction& file : finding.files)
+      files.push_back(
+          {{"file", file.name}, {"status", name_of(file.status)}, {"words", file.words}});
+    list.push_back({{"job", finding.job},
+                    {"minimal", finding.minimal},
+                    {"folder", finding.folder},
+                    {"files", files}});
+  }
+  return list;
+}
+
+Reproduction::Status status_named(const std::string& name) {
+  using Status = Reproduction::Status;
+  for (const Status status : {Status::kShown, Status::kNotShown, Status::kNotRun})
+    if (name == name_of(status)) return status;
+  return Status::kNotWritten;
+}
+
+// A record that came from elsewhere must not make a report quote files from outside of its folder.
+bool stays_inside(const fs::path& relative) {
+  return relative.is_relative() && std::none_of(relative.begin(), relative.end(),
+                                                [](const fs::path& step) { return step == ".."; });
+}
+
+// A file that was taken away meanwhile is not written.
+FindingReproductions reproductions_from(const Json& object, const fs::path& run_folder) {
+  FindingReproductions finding{.job = object.at("job"),
+                               .minimal = object.at("minimal"),
+                               .folder = object.at("folder"),
+                               .files = {}};
+  for (const Json& entry : object.at("files")) {
+    Reproduction file{.name = entry.at("file"),
+                      .status = status_named(entry.at("status")),
+                      .words = entry.at("words"),
+                      .text = {}};
+    const fs::path within = fs::path(finding.folder) / file.name, path = run_folder / within;
+    if (!stays_inside(within))
+      throw SetupError(fmt::format("{}: reproduction '{}' is not in the run's folder",
+                                   (run_folder / "run.json").string(), within.string()));
+    if (file.status != Reproduction::Status::kNotWritten) {
+      if (fs::is_regular_file(fs::symlink_status(path))) {
+        file.text = read_text(path);
+      } else {
+        file.status = Reproduction::Status::kNotWritten;
+        file.words = "no longer in the run's folder";
+      }
+    }
+    finding.files.push_back(std::move(file));
+  }
+  return finding;
+}
+
 }  // namespace
+
+std::string name_of(Reproduction::Status status) {
+  switch (status) {
+    case Reproduction::Status::kShown:
+      return "shown";
+    case Reproduction::Status::kNotShown:
+      return "not shown";
+    case Reproduction::Status::kNotRun:
+      return "not run here";
+    case Reproduction::Status::kNotWritten:
+      return "not written";
+  }
+  return "";
+}
 
 std::string run_file(const RunRecord& record) {
   Json jobs = Json::array();
@@ -77,7 +147,8 @@ std::string run_file(const RunRecord& record) {
            {"started_ms", record.started_ms},
            {"wall_seconds", record.wall_seconds},
            {"masked", record.masked},
-           {"jobs", jobs}};
+           {"jobs", jobs},
+           {"reproductions", reproductions_json(record)}};
   if (!record.triage.empty()) {
     run["triage"] = Json::array();
     for (const auto& of_job : record.triage) {
@@ -138,6 +209,8 @@ RunRecord read_run(const fs::path& folder) {
     if (run.contains("launch_script")) record.launch = launch_from(run["launch_script"]);
     jobs = run.at("jobs");
     if (run.contains("triage")) triage = run["triage"];
+    for (const Json& finding : run.value("reproductions", Json::array()))
+      record.reproductions.push_back(reproductions_from(finding, folder));
     if (jobs.empty()) throw SetupError(fmt::format("{}: holds no job", file.string()));
   } catch (const Json::exception& error) {
     throw SetupError(fmt::format("{}: not the record of a run: {}", file.string(), error.what()));
@@ -164,6 +237,11 @@ RunRecord read_run(const fs::path& folder) {
     read_traces(record.jobs.back(), folder / "traces", trace_prefix(jobs.size(), j));
     if (!triage.is_null()) record.triage.push_back(triage_from(triage.at(j)));
   }
+  for (const FindingReproductions& finding : record.reproductions)
+    if (finding.job >= record.jobs.size() ||
+        finding.minimal >= record.jobs[finding.job].minimal.size())
+      throw SetupError(fmt::format("{}: reproductions of a combination that the run does not have",
+                                   file.string()));
   return record;
 }
 

@@ -22,6 +22,26 @@ struct LaunchNotes {
   std::vector<std::string> unknown;       // flags, and what could not be evaluated
 };
 
+// A stand-alone reproduction of a minimal combination, and what was seen when it was built and run.
+struct Reproduction {
+  enum class Status { kShown, kNotShown, kNotRun, kNotWritten };
+  std::string name;  // "repro.py"
+  Status status = Status::kNotRun;
+  std::string words;  // what was seen, or why nothing was
+  std::string text;   // of the file; empty where it was not written
+};
+
+// Those of one minimal combination.
+struct FindingReproductions {
+  std::size_t job = 0;      // into RunRecord::jobs
+  std::size_t minimal = 0;  // into JobResult::minimal
+  std::string folder;       // in the run's folder: "repros/skip_c_identity+residual"
+  std::vector<Reproduction> files;
+};
+
+// "shown", "not shown", "not run here", "not written"
+std::string name_of(Reproduction::Status status);
+
 struct RunRecord {
   const Scenario* scenario = nullptr;
   std::vector<std::string> command;  // what the user typed, program first
@@ -30,6 +50,7 @@ struct RunRecord {
   std::vector<JobResult> jobs;
   // Of each job a triage for each of its minimal combinations; empty: not asked for.
   std::vector<std::vector<Triage>> triage = {};
+  std::vector<FindingReproductions> reproductions = {};  // of the first few minimal combinations
   std::size_t num_trials = 0;
   double wall_seconds = 0.0;
   std::string ran_on = "CPU threads";  // in words

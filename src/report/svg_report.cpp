@@ -78,7 +78,7 @@ std::string cell_at(const JobResult& job, const FailureKey& key, std::size_t ind
   return text + "</g>\n";
 }
 
-struct Drawing {
+struct MatrixDrawing {
   std::string body;
   int width = 0;
   int height = 0;
@@ -92,11 +92,11 @@ int column_width(const Axis& axis) {
 }
 
 // A header of nested values: one line a level across, one column a level down.
-Drawing draw_job(const JobResult& job, int top) {
+MatrixDrawing draw_job(const JobResult& job, int top) {
   const MatrixPicture picture = picture_of(job.matrix);
   const FailureKey key(job);
   const Matrix& matrix = job.matrix;
-  Drawing drawing;
+  MatrixDrawing drawing;
   int y = top;
   if (!job.title.empty()) {
     drawing.body += text_at(kMargin, y + 13, job.title, "font-weight=\"700\"");
@@ -203,7 +203,7 @@ std::string svg_report(const RunRecord& record) {
                   "fill=\"#555555\"");
   height += 26;
   for (const JobResult& job : record.jobs) {
-    const Drawing drawing = draw_job(job, height);
+    const MatrixDrawing drawing = draw_job(job, height);
     body += drawing.body;
     width = std::max(width, drawing.width);
     height += drawing.height + 18;

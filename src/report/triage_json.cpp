@@ -4,7 +4,9 @@
 
 namespace culprit {
 
+namespace {
 using Json = nlohmann::ordered_json;
+}  // namespace
 
 Json triage_json(const Triage& triage) {
   Json backends = Json::array();
@@ -20,9 +22,8 @@ Json triage_json(const Triage& triage) {
     entry["blocking"] = row.is_blocking;
     backends.push_back(std::move(entry));
   }
-  return {{"verdict", name_of(triage.verdict)},
-          {"in_words", triage.in_words},
-          {"backends", backends}};
+  return {
+      {"verdict", name_of(triage.verdict)}, {"in_words", triage.in_words}, {"backends", backends}};
 }
 
 std::vector<Triage> triage_from(const Json& list) {

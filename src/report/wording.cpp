@@ -205,6 +205,43 @@ std::string verdict_in_words(const JobResult& job) {
                      fixes.empty() ? "no fix tried clears all" : "cleared by " + fixes);
 }
 
+std::string path_of(const FindingReproductions& finding, const Reproduction& file) {
+  return file.status == Reproduction::Status::kNotWritten ? file.name
+                                                          : finding.folder + "/" + file.name;
+}
+
+std::vector<std::string> reproductions_in_words(const RunRecord& record) {
+  struct Tally {
+    std::string name;
+    std::size_t shown = 0;
+    std::vector<std::string> others;  // without repetition
+  };
+  std::vector<Tally> tallies;
+  for (const FindingReproductions& finding : record.reproductions)
+    for (const Reproduction& file : finding.files) {
+      auto tally = std::find_if(tallies.begin(), tallies.end(),
+                                [&](const Tally& each) { return each.name == file.name; });
+      if (tally == tallies.end()) tally = tallies.insert(tally, {.name = file.name, .others = {}});
+      if (file.status == Reproduction::Status::kShown) {
+        ++tally->shown;
+        continue;
+      }
+      std::string other = fmt::format("{}: {}", name_of(file.status), file.words);
+      if (std::find(tally->others.begin(), tally->others.end(), other) == tally->others.end())
+        tally->others.push_back(std::move(other));
+    }
+  std::vector<std::string> lines;
+  for (const Tally& tally : tallies) {
+    std::string line = tally.name + ":";
+    if (tally.shown > 0)
+      line += fmt::format(" shown for {} of {}", tally.shown, record.reproductions.size());
+    for (const std::string& other : tally.others)
+      line += (line.ends_with(':') ? " " : "; ") + other;
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
 std::string shell_line(const std::vector<std::string>& words) {
   std::string line;
   for (const std::string& word : words) {

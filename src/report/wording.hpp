@@ -45,6 +45,11 @@ std::vector<std::string> triage_in_words(const RunRecord& record, std::size_t jo
 bool runs_through_mpi(const RunRecord& record);
 // The command that repeats one cell.
 std::string repeat_command(const RunRecord& record, const Cell& cell);
+// "repros/skip_c_identity+residual/repro.py", in the run's folder; the name alone if it was not
+// written.
+std::string path_of(const FindingReproductions& finding, const Reproduction& file);
+// "repro.cpp: shown for 3 of 3", one line a file name; with the reasons of what was not.
+std::vector<std::string> reproductions_in_words(const RunRecord& record);
 // The words of a command line, quoted for a shell where needed.
 std::string shell_line(const std::vector<std::string>& words);
 

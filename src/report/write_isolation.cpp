@@ -6,9 +6,10 @@
 
 namespace culprit {
 
-void write_isolation(const IsolationRecord& record, const std::filesystem::path& folder) {
-  write_whole_file(folder / "report.md", isolation_markdown(record));
-  write_whole_file(folder / "report.json", isolation_json(record));
+void write_isolation(const IsolationRecord& record, const std::filesystem::path& folder,
+                     Redactor& redactor) {
+  write_whole_file(folder / "report.md", isolation_markdown(record, redactor));
+  write_whole_file(folder / "report.json", isolation_json(record, redactor));
 }
 
 }  // namespace culprit

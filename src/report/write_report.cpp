@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "base/whole_file.hpp"
+#include "process/write_all.hpp"
 #include "report/chrome_trace.hpp"
 #include "report/ctrf_report.hpp"
 #include "report/dot_report.hpp"
@@ -49,14 +50,9 @@ void RunFolder::append_cell(const std::string& json_line) {
   const std::string line = json_line + "\n";
   // As a rule one write a line: a kill can cut the file only between lines, or inside the last one
   // on a full disk.
-  for (std::size_t written = 0; written < line.size();) {
-    const ssize_t count = ::write(cells_fd_, line.data() + written, line.size() - written);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0)
-      throw SetupError(fmt::format("{}: can't be written: {}", (path_ / "cells.jsonl").string(),
-                                   std::strerror(errno)));
-    written += static_cast<std::size_t>(count);
-  }
+  if (!write_all(cells_fd_, line))
+    throw SetupError(fmt::format("{}: can't be written: {}", (path_ / "cells.jsonl").string(),
+                                 std::strerror(errno)));
 }
 
 fs::path RunFolder::traces() const {
@@ -68,9 +64,13 @@ fs::path RunFolder::traces() const {
   return folder;
 }
 
+void write_record(const fs::path& folder, const RunRecord& record) {
+  write_whole_file(folder / "run.json", run_file(record));
+}
+
 void write_reports(const fs::path& folder, const RunRecord& record,
                    const std::vector<std::string>& forms) {
-  write_whole_file(folder / "run.json", run_file(record));
+  write_record(folder, record);
   write_whole_file(folder / "report.md", markdown_report(record));
   write_whole_file(folder / "report.html", html_report(record));
   write_whole_file(folder / "matrix.svg", svg_report(record));

@@ -34,6 +34,9 @@ class RunFolder {
 // UsageError for an unknown form; SetupError.
 void write_reports(const std::filesystem::path& folder, const RunRecord& record, const std::vector<std::string>& forms);
 
+// Only the record (run.json), from which `culprit report` writes the rest: before work that takes long. Errors: SetupError.
+void write_record(const std::filesystem::path& folder, const RunRecord& record);
+
 // "repro-out/2026-11-30T06-12-45", and with a number behind it where that exists.
 std::filesystem::path default_run_folder();
 

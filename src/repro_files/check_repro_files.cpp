@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/whole_file.hpp"
 #include "process/process_runner.hpp"
+#include "process/temporary_folder.hpp"
 #include "repro_files/check_cache.hpp"
 
 namespace culprit {
@@ -23,32 +24,13 @@ std::string environment(const char* name, const std::string& otherwise = "") {
   return value && *value ? value : otherwise;
 }
 
-// A folder of our own that goes away with the object.
-class WorkFolder {
- public:
-  explicit WorkFolder(const fs::path& cache) {
-    std::error_code error;
-    if (!cache.empty()) fs::create_directories(cache, error);
-    std::string name =
-        ((cache.empty() || error ? fs::temp_directory_path() : cache) / "build-XXXXXX").string();
-    if (!::mkdtemp(name.data()))
-      throw SetupError(fmt::format(
-          "{}: can't be made, and reproductions are built in it; set XDG_CACHE_HOME or TMPDIR to "
-          "a folder that can be written",
-          name));
-    path_ = name;
-  }
-  ~WorkFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  WorkFolder(const WorkFolder&) = delete;
-  WorkFolder& operator=(const WorkFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
+// Where files are built and run: in the folder of the cache where that can be made, else in the
+// temporary one.
+fs::path build_parent(const fs::path& cache) {
+  std::error_code error;
+  if (!cache.empty()) fs::create_directories(cache, error);
+  return cache.empty() || error ? fs::temp_directory_path() : cache;
+}
 
 ProcessRequest request_of(std::vector<std::string> argv, const fs::path& folder,
                           const ReproCheckOptions& options) {
@@ -61,12 +43,17 @@ ProcessRequest request_of(std::vector<std::string> argv, const fs::path& folder,
 }
 
 std::vector<ProcessResult> run_all(const std::vector<ProcessRequest>& requests,
-                                   const ReproCheckOptions& options) {
+                                   const ReproCheckOptions& options,
+                                   const std::function<void()>& on_done = {}) {
   std::vector<ProcessResult> results(requests.size());
   const RunOptions run{
       .jobs = std::max<std::size_t>(1, options.jobs),
       .on_start = {},
-      .on_done = [&](std::size_t i, ProcessResult&& result) { results[i] = std::move(result); },
+      .on_done =
+          [&](std::size_t i, ProcessResult&& result) {
+            results[i] = std::move(result);
+            if (on_done) on_done();
+          },
       .on_line = {},
       .cancel_fd = options.cancel_fd};
   if (!run_processes(requests, run))
@@ -186,58 +173,72 @@ std::string fixed_text(const ReproFile& file) {
 }
 
 void build_and_run(std::vector<Job>& jobs, const ReproCheckOptions& options) {
-  const WorkFolder folder(options.cache);
+  const TemporaryFolder folder(
+      build_parent(options.cache), "build",
+      ", and reproductions are built in it; set XDG_CACHE_HOME or TMPDIR to a folder that can "
+      "be written");
   std::vector<ProcessRequest> requests;
   std::vector<std::optional<ProcessResult>*> slots;
-  const auto add = [&](std::vector<std::string> argv, std::optional<ProcessResult>& slot) {
-    requests.push_back(request_of(std::move(argv), folder.path(), options));
+  const auto add = [&](std::vector<std::string> argv, const fs::path& in,
+                       std::optional<ProcessResult>& slot) {
+    requests.push_back(request_of(std::move(argv), in, options));
     slots.push_back(&slot);
   };
+  std::size_t done = 0, total = 0;
   const auto run_added = [&] {
-    auto results = run_all(requests, options);
+    total += requests.size();
+    auto results = run_all(requests, options, [&] {
+      ++done;
+      if (options.on_done) options.on_done(done, total);
+    });
     for (std::size_t i = 0; i < slots.size(); ++i) *slots[i] = std::move(results[i]);
     requests.clear();
     slots.clear();
   };
+  // Files of several cells have the same names.
+  const auto folder_of = [&](const Job& job) {
+    return folder.path() / std::to_string(&job - jobs.data());
+  };
   for (Job& job : jobs) {
     if (!job.missing.empty()) continue;
-    write_whole_file(folder.path() / job.file->name, job.file->text);
+    const fs::path own = folder_of(job);
+    fs::create_directory(own);
+    write_whole_file(own / job.file->name, job.file->text);
     if (job.is_python()) {
-      add({options.python, job.file->name}, job.run);
+      add({options.python, job.file->name}, own, job.run);
       continue;
     }
-    add(build_command(job, /*fixed=*/false, options), job.build);
+    add(build_command(job, /*fixed=*/false, options), own, job.build);
     if (!job.is_test()) continue;
-    write_whole_file(folder.path() / (job.program(/*fixed=*/true) + ".cpp"), fixed_text(*job.file));
-    add(build_command(job, /*fixed=*/true, options), job.fixed_build);
+    write_whole_file(own / (job.program(/*fixed=*/true) + ".cpp"), fixed_text(*job.file));
+    add(build_command(job, /*fixed=*/true, options), own, job.fixed_build);
   }
   run_added();
   for (Job& job : jobs) {
     if (job.is_python() || !job.build || !succeeded(*job.build)) continue;
     if (job.is_test() && !succeeded(*job.fixed_build)) continue;
-    add({"./" + job.program()}, job.run);
-    if (job.is_test()) add({"./" + job.program(/*fixed=*/true)}, job.fixed_run);
+    add({"./" + job.program()}, folder_of(job), job.run);
+    if (job.is_test()) add({"./" + job.program(/*fixed=*/true)}, folder_of(job), job.fixed_run);
   }
   run_added();
 }
 
-// What the interpreter has; the words of Job::missing where that is not what the file is for.
-void find_python(Job& job, const ReproCheckOptions& options) {
-  const std::string wanted = job.file->framework_version;
+// The releases of PaddlePaddle and Python; empty: no such interpreter, or none with PaddlePaddle.
+std::string ask_python(const ReproCheckOptions& options) {
   // The metadata alone: importing takes seconds.
-  const std::string got =
-      first_line_of({options.python, "-c",
-                     "import importlib.metadata as m, sys; print(m.version('paddlepaddle'), "
-                     "sys.version.split()[0])"},
-                    options);
-  job.tool = fmt::format("python {} {}", options.python, got);
-  const std::string version = got.substr(0, got.find(' '));
-  const std::string pip = fmt::format("pip install paddlepaddle=={}", wanted);
-  if (got.empty())
-    job.missing = fmt::format("no Python with PaddlePaddle; {}", pip);
-  else if (version != wanted)
-    job.missing =
-        fmt::format("the Python here has PaddlePaddle {}; {}", version, pip);
+  return first_line_of({options.python, "-c",
+                        "import importlib.metadata as m, sys; print(m.version('paddlepaddle'), "
+                        "sys.version.split()[0])"},
+                       options);
+}
+
+std::string why_no_python(const ReproFile& file, const std::string& releases) {
+  const std::string pip = fmt::format("pip install paddlepaddle=={}", file.framework_version);
+  const std::string version = releases.substr(0, releases.find(' '));
+  if (releases.empty()) return fmt::format("no Python with PaddlePaddle; {}", pip);
+  if (version != file.framework_version)
+    return fmt::format("the Python here has PaddlePaddle {}; {}", version, pip);
+  return "";
 }
 
 }  // namespace
@@ -259,7 +260,7 @@ std::vector<ReproCheck> check_repro_files(const std::vector<ReproResult>& files,
   std::vector<ReproCheck> checks(files.size());
   std::vector<Job> jobs;
   std::vector<std::size_t> places;
-  std::string compiler;
+  std::optional<std::string> compiler, python;  // asked once, where a file needs them
   for (std::size_t i = 0; i < files.size(); ++i) {
     if (const auto* refusal = std::get_if<ReproRefusal>(&files[i])) {
       checks[i] = {.name = refusal->name,
@@ -270,11 +271,12 @@ std::vector<ReproCheck> check_repro_files(const std::vector<ReproResult>& files,
     }
     Job job{.file = &std::get<ReproFile>(files[i]), .tool = {}};
     if (job.is_python()) {
-      find_python(job, options);
+      if (!python) python = ask_python(options);
+      job.tool = fmt::format("{} {}", options.python, *python);
+      job.missing = why_no_python(*job.file, *python);
     } else {
-      if (compiler.empty())
-        compiler = options.compiler + " " + first_line_of({options.compiler, "--version"}, options);
-      job.tool = compiler;
+      if (!compiler) compiler = first_line_of({options.compiler, "--version"}, options);
+      job.tool = fmt::format("{} {}", options.compiler, *compiler);
     }
     if (const auto known = cache.find(*job.file, job.tool); known && job.missing.empty()) {
       checks[i] = *known;

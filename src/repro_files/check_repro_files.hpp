@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct ReproCheckOptions {
   std::size_t jobs = 2;
   std::chrono::milliseconds deadline{120000};  // of each build and each run
   int cancel_fd = -1;                          // RunOptions::cancel_fd
+  // After each build or run, with how many were done of how many that are known by now.
+  std::function<void(std::size_t done, std::size_t total)> on_done = {};
 };
 
 // Cache $XDG_CACHE_HOME/culprit/repros or ~/.cache/culprit/repros (none without a home), compiler
@@ -40,8 +43,9 @@ struct ReproCheck {
   bool from_cache = false;
 };
 
-// One for each file, in order. Files that aren't here or can't be written cost the cache, not the
-// result. Errors: SetupError where no folder for the builds can be made, or the run was cancelled.
+// One for each file, in order; files of several cells in one call share what is asked of the tools.
+// Files that aren't here or can't be written cost the cache, not the result. Errors: SetupError
+// where no folder for the builds can be made, or the run was cancelled.
 std::vector<ReproCheck> check_repro_files(const std::vector<ReproResult>& files,
                                           const ReproCheckOptions& options);
 

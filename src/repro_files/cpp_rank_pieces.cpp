@@ -130,6 +130,18 @@ const char* const kRegions = R"text(
 %overlap%     $OVERLAP_RULE$
 %overlap%   });
 %overlap% }
+%frozen_linear% // A linear whose weight takes no gradient, as the quantised layer's own function.
+%frozen_linear% Tensor frozen_linear(const Tensor& x, const Tensor& w) {
+%frozen_linear&reference%   if (self->tp == 1) return matmul(x, w);
+%frozen_linear&none_refused%   $NONE_RULE$
+%frozen_linear%   const std::function<Tensor()> kept_x = replay ? save(x) : [=] { return x; };
+%frozen_linear%   const std::function<Tensor()> kept_w = replay ? save(w) : [=] { return w; };
+%frozen_linear%   return apply({x, w}, [&] { return matmul(x, w); }, [=](const Tensor& dy) {
+%frozen_linear%     const Tensor saved_x = kept_x(), saved_w = kept_w();
+%frozen_linear%     $FROZEN_RULE$
+%frozen_linear%     return std::vector<Tensor>{product(dy, false, saved_w, true), nullptr};
+%frozen_linear%   });
+%frozen_linear% }
 )text";
 
 const char* const kStep = R"text(

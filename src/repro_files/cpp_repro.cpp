@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
+#include "base/subject_error.hpp"
 #include "repro_files/cpp_pieces.hpp"
 #include "repro_files/program_text.hpp"
 #include "repro_files/repro_plan.hpp"
@@ -34,6 +36,12 @@ RuleLine identity_rule(const Traits& is) {
   return {};
 }
 
+RuleLine frozen_rule() {
+  return {"if (saved_x->stop_gradient) return std::vector<Tensor>(2);",
+          "if (x->stop_gradient) return std::vector<Tensor>(2);",
+          "asks what was saved; a fix: asks x"};
+}
+
 RuleLine rule_at_fault(const ReproPlan& plan, const ProgramText& program) {
   const Traits& is = plan.traits;
   if (is.has("none_refused"))
@@ -45,6 +53,7 @@ RuleLine rule_at_fault(const ReproPlan& plan, const ProgramText& program) {
     return {"return std::vector{dx, dw};",
             "return std::vector{x->stop_gradient ? nullptr : dx, dw};",
             "dx whatever x needs; a fix: x->stop_gradient ? nullptr : dx"};
+  if (is.has("frozen_linear") && (is.has("copy") || is.has("view"))) return frozen_rule();
   if (is.has("freed"))
     return {"backward(y, dy, /*retain_graph=*/false);", "backward(y, dy, /*retain_graph=*/true);",
             "frees what the block captured; a fix: true"};
@@ -52,6 +61,23 @@ RuleLine rule_at_fault(const ReproPlan& plan, const ProgramText& program) {
     return {program.capturing_line, program.capturing_line_of_a_view,
             "captures the handle that is sent and released; a fix: a view of it"};
   return identity_rule(is);
+}
+
+// Why the small engine can't raise this kind here; empty if it can, or no error was seen.
+std::string why_no_rule(const ReproPlan& plan) {
+  static const std::map<std::string_view, std::string_view> rules{
+      {kind::kLeafInplace, "leaf_rule"},
+      {kind::kInplaceVersion, "versions"},
+      {kind::kGradForStoppedInput, "stopped_rule"},
+      {kind::kNoInputGrad, "drops"},
+      {kind::kSaveNone, "none_refused"},
+      {kind::kUseAfterRelease, "release"},
+      {kind::kGraphFreed, "freed"}};
+  if (!plan.traits.has("error")) return "";
+  const std::string& seen = plan.values.at("KIND");
+  const auto rule = rules.find(seen);
+  if (rule != rules.end() && plan.traits.has(rule->second)) return "";
+  return fmt::format("the rule behind {} is not written for a cell like this", seen);
 }
 
 std::string includes(const Traits& is, bool test) {
@@ -94,7 +120,8 @@ std::string engine_text(const ReproPlan& plan, const ProgramText& program, const
   values["IF_THERE"] = text_if("gives_none", "; to && dx");
   values["VERSION_NOTE"] =
       text_if("versions", ": its impl, and the version that it must still have");
-  values["SAVERS"] = has("overlap") ? "an operator keeps" : "a matmul keeps";
+  values["SAVERS"] =
+      has("overlap") || has("frozen_linear") ? "an operator keeps" : "a matmul keeps";
   values["ROOTS"] = has("wide") ? "const Tensors& roots, const Tensors& seeds"
                                 : "const Tensor& y, const Tensor& dy";
   values["MARK_STOPS"] = has("mark_stops") ? "true" : "false";
@@ -122,6 +149,7 @@ std::string engine_text(const ReproPlan& plan, const ProgramText& program, const
   values["NONE_RULE"] = rule.marked();
   values["OVERLAP_RULE"] =
       has("stopped_rule") && !has("none_refused") ? rule.marked() : "return std::vector{dx, dw};";
+  values["FROZEN_RULE"] = rule.today == frozen_rule().today ? rule.marked() : frozen_rule().today;
   values["INNER_BACKWARD"] = has("freed")  ? rule.marked()
                              : has("wide") ? "backward({y}, {dy});"
                                            : "backward(y, dy);";
@@ -176,6 +204,8 @@ std::string head(const ReproPlan& plan, const std::string& command, const std::s
 }  // namespace
 
 ReproResult cpp_repro(const ReproPlan& plan) {
+  if (const std::string reason = why_no_rule(plan); !reason.empty())
+    return ReproRefusal{"repro.cpp", reason};
   const ProgramText program = program_text(plan, Language::kCpp);
   const std::string outcome_class = plan.outcome_words.substr(0, plan.outcome_words.find(' '));
   std::string text =
@@ -196,6 +226,8 @@ ReproResult cpp_repro(const ReproPlan& plan) {
 }
 
 ReproResult cpp_test(const ReproPlan& plan) {
+  if (const std::string reason = why_no_rule(plan); !reason.empty())
+    return ReproRefusal{"repro_test.cpp", reason};
   const ProgramText program = program_text(plan, Language::kCpp);
   const RuleLine rule = rule_at_fault(plan, program);
   if (rule.today.empty())
@@ -213,7 +245,7 @@ ReproResult cpp_test(const ReproPlan& plan) {
   text += includes(plan.traits, /*test=*/true) + engine_text(plan, program, rule);
   text +=
       fmt::format("\nTEST(Repro, ShowsTodaysOutcome) {{ EXPECT_EQ(run().substr(0, {}), {}); }}\n",
-                  plan.outcome_words.size(), quoted(plan.outcome_words));
+                  plan.outcome_words.size(), source_string(plan.outcome_words));
   return ReproFile{.name = "repro_test.cpp",
                    .text = text,
                    .exit_status = 0,

@@ -4,99 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
-#include <optional>
 #include <set>
+
+#include "repro_files/program_names.hpp"
 
 namespace culprit {
 namespace {
-
-// How a block's number is written: itself, the loop's or function's variable, or by the stage that
-// runs it.
-struct BlockNumber {
-  int number = 0;
-  bool by_stage = false;
-  int blocks_a_stage = 1;
-
-  std::string text(int offset = 0) const {
-    if (!by_stage) return std::to_string(number + offset);
-    const int within = number % blocks_a_stage;
-    const std::string first =
-        blocks_a_stage == 1 ? "stage" : fmt::format("stage * {}", blocks_a_stage);
-    return within + offset == 0 ? first : fmt::format("{} + {}", first, within + offset);
-  }
-};
-
-// "col3.0" of block 3 as "col#.0": one text for the weights of all blocks. The name itself if it
-// has no number.
-std::string name_pattern(const std::string& name, int block) {
-  const std::string number = std::to_string(block);
-  const auto is_digit = [&](std::size_t i) {
-    return i < name.size() && name[i] >= '0' && name[i] <= '9';
-  };
-  for (std::size_t at = name.find(number); at != std::string::npos; at = name.find(number, at + 1))
-    if (name.find('#') == std::string::npos && !is_digit(at + number.size()) &&
-        (at == 0 || !is_digit(at - 1)))
-      return name.substr(0, at) + "#" + name.substr(at + number.size());
-  return name;
-}
-
-std::string decimal(double value) {
-  const std::string text = fmt::format("{}", value);
-  return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
-}
-
-// The names of a routine's values. A result takes the name of an input that nothing needs any more.
-class Names {
- public:
-  explicit Names(const Routine& routine, const std::vector<int>& captured_anywhere) {
-    for (const int id : captured_anywhere) kept_.insert(id);
-    for (std::size_t i = 0; i < routine.calls.size(); ++i)
-      for (const auto& input : routine.calls[i].inputs) last_use_[input.id] = i + 1;
-    for (const auto& output : routine.outputs) last_use_[output.id] = routine.calls.size() + 1;
-  }
-  // `now`: 0 before the first call, 1 at it, and so on. Kept: its name is never given to another
-  // value.
-  const std::string& give_fresh(int id, std::size_t now, bool keep) {
-    static constexpr std::array<const char*, 9> kNames{"x", "y", "z", "u", "v", "s", "t", "p", "q"};
-    if (keep) kept_.insert(id);
-    for (std::size_t n = 0;; ++n) {
-      const std::string name = n < kNames.size() ? kNames[n] : fmt::format("t{}", n);
-      const bool taken = std::any_of(names_.begin(), names_.end(), [&](const auto& entry) {
-        return entry.second == name &&
-               (kept_.count(entry.first) > 0 || is_needed_after(entry.first, now));
-      });
-      if (!taken) return names_[id] = name;
-    }
-  }
-  // `declared`: whether the name stood for something before.
-  const std::string& give_result(const OperatorCall& call, std::size_t now, bool& declared) {
-    const bool keep = kept_.count(call.output.id) > 0;
-    for (const auto& input : call.inputs) {
-      if (names_.count(input.id) == 0 || kept_.count(input.id) > 0 ||
-          is_needed_after(input.id, now) || keep)
-        continue;
-      declared = true;
-      return names_[call.output.id] = names_.at(input.id);
-    }
-    const std::string& name = give_fresh(call.output.id, now, keep);
-    declared = !used_.insert(name).second;
-    return name;
-  }
-  void declare(const std::string& name) { used_.insert(name); }
-  const std::string& of(int id) const { return names_.at(id); }
-  bool is_needed_after(int id, std::size_t now) const {
-    const auto place = last_use_.find(id);
-    return place != last_use_.end() && place->second > now;
-  }
-
- private:
-  std::map<int, std::string> names_;
-  std::map<int, std::size_t> last_use_;
-  std::set<int> kept_;
-  std::set<std::string> used_;
-};
 
 class Writer {
  public:
@@ -159,10 +73,10 @@ class Writer {
   std::string weight(const std::string& name, int block, bool by_number) const {
     const std::string pattern = by_number ? name_pattern(name, block) : name;
     if (pattern == name)
-      return python_ ? fmt::format("w[{}]", quoted(name)) : fmt::format("weight({})", quoted(name));
-    if (!python_) return fmt::format("weight({}, b)", quoted(pattern));
+      return python_ ? fmt::format("w[{}]", source_string(name)) : fmt::format("weight({})", source_string(name));
+    if (!python_) return fmt::format("weight({}, b)", source_string(pattern));
     std::string text;  // of an f-string: braces are doubled
-    for (const char c : quoted(pattern))
+    for (const char c : source_string(pattern))
       text += c == '{' || c == '}' ? std::string(2, c) : std::string(1, c);
     text.replace(text.find('#'), 1, "{b}");
     return fmt::format("w[f{}]", text);
@@ -186,11 +100,12 @@ class Writer {
     if (!tp_) return x;
     if (!python_) return fmt::format("{}({})", name, x);
     if (plan_.traits.has("reference")) return fmt::format("{}({}, group)", name, x);
-    return name == "identity" ? fmt::format(fmt::runtime(plan_.values.at("APPLY_IDENTITY")), x)
-           : name == "all_reduce"
-               ? fmt::format(fmt::runtime(plan_.values.at("APPLY_ALL_REDUCE")), x)
-           : name == "gather" ? fmt::format(fmt::runtime(plan_.values.at("APPLY_GATHER")), x)
-                              : fmt::format(fmt::runtime(plan_.values.at("APPLY_OVERLAP")), x);
+    const auto form = name == "identity"        ? "APPLY_IDENTITY"
+                      : name == "all_reduce"    ? "APPLY_ALL_REDUCE"
+                      : name == "gather"        ? "APPLY_GATHER"
+                      : name == "frozen_linear" ? "APPLY_FROZEN"
+                                                : "APPLY_OVERLAP";
+    return fmt::format(fmt::runtime(plan_.values.at(form)), x);
   }
 
   std::string expression(const OperatorCall& call, const std::vector<std::string>& in) const {
@@ -212,8 +127,10 @@ class Writer {
         return region("all_reduce", matmul(in[0], in[1]));
       case ModelOperator::kGather:
         return region("gather", in[0]);
-      case ModelOperator::kFrozenColumnLinear:  // refused before (repro_plan.cpp), as the next
-      case ModelOperator::kOverlapLinear:
+      case ModelOperator::kFrozenColumnLinear:
+        if (!plan_.traits.has("frozen_linear")) return matmul(region("identity", in[0]), in[1]);
+        return region("frozen_linear", region("identity", in[0]) + ", " + in[1]);
+      case ModelOperator::kOverlapLinear:  // refused before (repro_plan.cpp)
       case ModelOperator::kRecompute:
         break;
     }

@@ -12,17 +12,17 @@ $SETUP_LINES$
 $IMPORTS$
 import numpy as np
 import paddle
-%mark|view|detach|reshape|gather% from paddle.autograd import PyLayer
-%row|mark|view|detach|reshape% from paddle.distributed import ReduceOp
+%gather|frozen_linear% from paddle.autograd import PyLayer
+%row% from paddle.distributed import ReduceOp
 %overlap% from paddle.distributed.fleet.layers.mpu import mp_layers
-%copy|skip|row% from paddle.distributed.fleet.layers.mpu import mp_ops
+%identity|row% from paddle.distributed.fleet.layers.mpu import mp_ops
 %recompute% from paddle.distributed.fleet.recompute import recompute
 
-%copy|skip|row&!skips% mp_ops._C_ops.c_identity = lambda x, *_: paddle.assign(x)  # the stand-in
-%overlap&!skips% paddle._legacy_C_ops.c_identity = lambda x, *_: paddle.assign(x)  # the stand-in
+%!old&copy|!old&skip|!old&row&!skips% mp_ops._C_ops.c_identity = lambda x, *_: paddle.assign(x)  # the stand-in
+%overlap&!skips|old&copy|old&skip|old&row&!skips% paddle._legacy_C_ops.c_identity = lambda x, *_: paddle.assign(x)  # the stand-in
 %ranks% paddle.disable_signal_handler()  # a rank that is stopped says nothing
 $CONSTANTS$
-%skip|overlap|row% SKIP = $PYTHON_SKIP$  # mp_skip_c_identity$SKIP_NOTE$
+%skips&tp% SKIP = True  # mp_skip_c_identity$SKIP_NOTE$
 PARAMETERS = {  # number, shape$PARAMETER_COLUMNS$
     $PYTHON_PARAMETERS$
 }
@@ -53,7 +53,7 @@ class Group:  # what PaddlePaddle's layers ask of a process group
 
 const char* const kOtherIdentity = R"py(
 
-class Identity(PyLayer):  # c_identity with another forward
+class Identity(mp_ops.c_identity_eager):  # with another forward
     @staticmethod
     def forward(ctx, x, group):
         ctx.group = group
@@ -62,10 +62,6 @@ class Identity(PyLayer):  # c_identity with another forward
 %view%         return x.view(x.shape)
 %detach%         return x.detach()
 %reshape%         return x.reshape(x.shape)
-    @staticmethod
-    def backward(ctx, dy):
-        ctx.group.all_reduce(dy, ReduceOp.SUM)
-        return dy
 )py";
 
 const char* const kGather = R"py(
@@ -80,6 +76,19 @@ class Gather(PyLayer):
         return paddle.assign(dy[:, ctx.columns])
 )py";
 
+const char* const kFrozenLinear = R"py(
+
+class FrozenLinear(PyLayer):  # as the quantised linear of paddleformers 1.2.0
+    @staticmethod
+    def forward(ctx, x, weight):
+        ctx.save_for_backward(x, weight, None)
+        return x @ weight
+    @staticmethod
+    def backward(ctx, dy):
+        x, weight, _ = ctx.saved_tensor()
+        return None if x.stop_gradient else dy @ weight.T, None
+)py";
+
 // On one rank, the reference, there is no group.
 const char* const kWithoutGroup = R"py(
 
@@ -87,6 +96,8 @@ const char* const kWithoutGroup = R"py(
 %identity%     return x if group is None else $CALL_IDENTITY$
 %overlap% def overlap_linear(x, weight, group):
 %overlap%     return x @ weight if group is None else $CALL_OVERLAP$
+%frozen_linear% def frozen_linear(x, weight, group):
+%frozen_linear%     return x @ weight if group is None else $CALL_FROZEN$
 %row% def all_reduce(x, group):
 %row%     return x if group is None else $CALL_ALL_REDUCE$
 %gather% def gather(x, group):
@@ -130,8 +141,7 @@ def train($TRAIN_OF$):
 const char* const kTrainStage = R"py(
 
 def train(rank, links$GROUP_ARGUMENT$):
-    stage = $STAGE$
-    before, after = links.get(rank - $STRIDE$), links.get(rank + $STRIDE$)
+    stage, before, after = $STAGE$, links.get(rank - $STRIDE$), links.get(rank + $STRIDE$)
     w = parameters(stage$GROUP_ARGUMENT$)
 %many%     in_flight = []
 %many%     for m in range($MICRO_BATCHES$):
@@ -164,8 +174,7 @@ else:
 )py";
 
 const char* const kBackward = R"py(
-%!wide% dy = None if stage == PP - 1 else paddle.to_tensor(after.recv())
-%!wide% paddle.autograd.backward([y], [dy])
+%!wide% paddle.autograd.backward([y], [None if stage == PP - 1 else paddle.to_tensor(after.recv())])
 %wide% dy = [None] if stage == PP - 1 else [paddle.to_tensor(array) for array in after.recv()]
 %wide% paddle.autograd.backward(y, dy)
 if stage > 0:
@@ -238,15 +247,12 @@ const char* const kAlone = R"py(
 const char* const kMain = R"py(
 
 links = {rank: {} for rank in range($WORLD_EXPRESSION$)}
-for a in links:
-    for b in range(a):
-        links[a][b], links[b][a] = multiprocessing.Pipe()
+for a, b in itertools.combinations(links, 2):
+    links[a][b], links[b][a] = multiprocessing.Pipe()
 ranks = [multiprocessing.Process(target=run, args=(rank, links[rank]), daemon=True) for rank in links]
 for rank in ranks:
     rank.start()
-while None in (codes := [rank.exitcode for rank in ranks]) and not any(codes):
-    time.sleep(0.1)
-%error&pp% time.sleep(0.5)  # for the peers of a rank that has failed to say what they saw; others wait in vain
+while None in (codes := [rank.exitcode for rank in ranks]) and not any(codes): time.sleep(0.1)
 %crashes% if -signal.SIGSEGV in codes:
 %crashes%     print("CRASH SIGSEGV: a rank read a tensor that it had released")
 %crashes%     sys.exit(16)

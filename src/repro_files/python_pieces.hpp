@@ -13,6 +13,8 @@ extern const char* const kOtherIdentity;
 extern const char* const kGather;
 // The functions of a group that do nothing in the one-rank reference.
 extern const char* const kWithoutGroup;
+// A linear whose weight takes no gradient, as a custom function.
+extern const char* const kFrozenLinear;
 // Values, parameters.
 extern const char* const kNumbers;
 // One rank's step without a pipeline.

@@ -77,9 +77,10 @@ ReproResult python_repro(const ReproPlan& plan) {
     setup = values.at("LAYOUT") + " are forked processes that exchange arrays through pipes.";
   if (has("copy") || has("skip") || ((has("overlap") || has("row")) && !has("skips")))
     setup += " A copy stands in for PaddlePaddle's c_identity kernel, which has no CPU build.";
+  if (has("frozen_matmul"))
+    setup += " A matmul whose weight takes no gradient stands in for the quantised linear.";
   values["SETUP_LINES"] = setup.empty() ? "" : comment("#", setup);
-  values["PHRASE"] = quoted(phrase);
-  values["PYTHON_SKIP"] = has("skips") ? "True" : "False";
+  values["PHRASE"] = source_string(phrase);
   values["SKIP_NOTE"] = has("skip") ? "; False is the clean twin" : "";
   values["PARAMETER_COLUMNS"] = text_if("split", ", axis that tensor ranks split") +
                                 text_if("gain", ", gain") + text_if("pp", ", stage") +
@@ -91,6 +92,7 @@ ReproResult python_repro(const ReproPlan& plan) {
   values["GROUP_ARGUMENT"] = text_if("tp", ", group");
   std::string imports;
   for (const auto& [name, wanted] : {std::pair{"ctypes", has("tp")},
+                                     {"itertools", has("ranks")},
                                      {"multiprocessing", has("ranks")},
                                      {"signal", crashes},
                                      {"sys", has("ranks")},
@@ -105,6 +107,7 @@ ReproResult python_repro(const ReproPlan& plan) {
   values["CALL_IDENTITY"] = call_of("APPLY_IDENTITY", "x");
   values["CALL_OVERLAP"] = call_of("APPLY_OVERLAP", "x, weight");
   values["CALL_ALL_REDUCE"] = call_of("APPLY_ALL_REDUCE", "x");
+  values["CALL_FROZEN"] = call_of("APPLY_FROZEN", "x, weight");
   values["CALL_GATHER"] = call_of("APPLY_GATHER", "x");
   values["CONSTANTS"] =
       has("tp") && has("pp")
@@ -151,6 +154,7 @@ ReproResult python_repro(const ReproPlan& plan) {
   piece(has("tp"), python_pieces::kGroup);
   piece(other_identity, python_pieces::kOtherIdentity);
   piece(has("gather"), python_pieces::kGather);
+  piece(has("frozen_linear"), python_pieces::kFrozenLinear);
   piece(has("reference"), python_pieces::kWithoutGroup);
   text += "\n" + program.blocks + program.forward;
   piece(true, python_pieces::kNumbers);

@@ -51,8 +51,9 @@ Traits traits_of(const ReproPlan& plan, const Outcome& outcome) {
   // Operators.
   const bool column = calls(plan.program, ModelOperator::kColumnLinear);
   const bool overlap = tp && column && cell.path == ColumnPath::kOverlap;
-  const bool identity =
-      tp && ((column && !overlap) || calls(plan.program, ModelOperator::kIdentity));
+  const bool frozen_column = calls(plan.program, ModelOperator::kFrozenColumnLinear);
+  const bool identity = tp && ((column && !overlap) || frozen_column ||
+                               calls(plan.program, ModelOperator::kIdentity));
   const bool row = tp && calls(plan.program, ModelOperator::kRowLinear);
   const bool gather = tp && calls(plan.program, ModelOperator::kGather);
   traits.set("overlap", overlap);
@@ -77,6 +78,10 @@ Traits traits_of(const ReproPlan& plan, const Outcome& outcome) {
   traits.set("reentrant", reentrant);
   traits.set("nonreentrant", nonreentrant);
   traits.set("recompute", reentrant || nonreentrant);
+  // Elsewhere a matmul with a weight that takes no gradient does the same.
+  const bool frozen_linear = tp && frozen_column && nonreentrant;
+  traits.set("frozen_linear", frozen_linear);
+  traits.set("frozen_matmul", frozen_column && !frozen_linear);
   traits.set("custom", overlap || identity || row || gather || reentrant);
   // Rules that can matter here.
   const bool returns_input = variant(IdentityVariant::kSkip) || variant(IdentityVariant::kReshape);
@@ -90,9 +95,10 @@ Traits traits_of(const ReproPlan& plan, const Outcome& outcome) {
              leaf_rule || versions || (traits.has("release") && (row || returns_input)));
   traits.set("stopped_rule", error && overlap);
   traits.set("freed", error && reentrant && captures(plan.program));
-  traits.set("none_refused", error && overlap && nonreentrant && !rules.hooks_accept_none);
-  traits.set("drops", variant(IdentityVariant::kMarkNotInplace));
-  traits.set("gives_none", variant(IdentityVariant::kMarkNotInplace) || reentrant);
+  traits.set("none_refused",
+             error && (overlap || frozen_linear) && nonreentrant && !rules.hooks_accept_none);
+  traits.set("drops", variant(IdentityVariant::kMarkNotInplace) || frozen_linear);
+  traits.set("gives_none", variant(IdentityVariant::kMarkNotInplace) || reentrant || frozen_linear);
   traits.set("views", (identity && cell.identity != IdentityVariant::kCopy) ||
                           (traits.has("release") && nonreentrant && captures(plan.program)));
   traits.set("sums", identity || overlap || row);
@@ -140,8 +146,11 @@ std::string mechanism(const Traits& is, const Outcome& outcome) {
   if (outcome.kind == kind::kGradForStoppedInput)
     return "The overlapping linear's backward returns dx whatever x needs; here x stops gradients, "
            "and PyLayer refuses.";
+  if (is.has("frozen_linear") && is.has("reference") && !is.has("skip"))
+    return "The quantised linear gives dx only if the input that it saved needs a gradient. What "
+           "non-reentrant recompute supplies for it is a new handle, which needs none.";
   if (outcome.kind == kind::kSaveNone)
-    return "The overlapping linear saves its bias, a none, which this release's saved-tensor hooks "
+    return "The layer's function saves its bias, a none, which this release's saved-tensor hooks "
            "refuse.";
   if (outcome.kind == kind::kUseAfterRelease)
     return "A recomputed block captured a tensor that its stage sends and then releases; the "
@@ -176,7 +185,7 @@ std::string parameter_table(const ReproPlan& plan, bool python) {
     const char* split = spec.split == Split::kReplicated ? whole
                         : spec.split == Split::kColumns  ? columns
                                                          : rows;
-    std::string row = fmt::format(fmt::runtime(form), quoted(spec.name),
+    std::string row = fmt::format(fmt::runtime(form), source_string(spec.name),
                                   value_number(spec.value_kind, spec.block, spec.term),
                                   spec.shape.rows, spec.shape.cols);
     if (plan.traits.has("split")) row += fmt::format(", {}", split);
@@ -253,6 +262,7 @@ ReproPlan make_plan(const ReproRequest& request) {
   const Model& model = request.scenario.model;
   plan.program = model_program(model, plan.cell);
   const bool group = calls(plan.program, ModelOperator::kColumnLinear) ||
+                     calls(plan.program, ModelOperator::kFrozenColumnLinear) ||
                      calls(plan.program, ModelOperator::kIdentity) ||
                      calls(plan.program, ModelOperator::kRowLinear) ||
                      calls(plan.program, ModelOperator::kGather);
@@ -285,6 +295,7 @@ ReproPlan make_plan(const ReproRequest& request) {
   if (plan.tp > 1) layout = ranks(plan.tp, "tensor-parallel ranks");
   if (plan.cell.pp > 1)
     layout += (layout.empty() ? "" : " x ") + ranks(plan.cell.pp, "pipeline stages");
+  const std::string skip = plan.traits.has("skips") ? "SKIP" : "False";
   plan.values = {
       {"LABEL", in_comment(label)},
       {"TITLE", in_comment(request.scenario.title)},
@@ -304,13 +315,14 @@ ReproPlan make_plan(const ReproRequest& request) {
            (plan.traits.has("old") ? ", preserve_rng_state=False" : "")},
       // The framework's own functions of a group, around {} for what goes in.
       {"APPLY_IDENTITY", plan.traits.has("copy") || plan.traits.has("skip")
-                             ? "mp_ops.c_identity_eager.apply({}, group, SKIP)"
+                             ? "mp_ops.c_identity_eager.apply({}, group, " + skip + ")"
                              : "Identity.apply({}, group)"},
       {"APPLY_ALL_REDUCE",
-       "mp_ops.mp_allreduce_eager.apply({}, group, True, True, ReduceOp.SUM, SKIP)"},
+       "mp_ops.mp_allreduce_eager.apply({}, group, True, True, ReduceOp.SUM, " + skip + ")"},
+      {"APPLY_FROZEN", "FrozenLinear.apply({})"},
       {"APPLY_GATHER", "Gather.apply({}, group)"},
       {"APPLY_OVERLAP",
-       "mp_layers.InnerOverlapLinear.apply({}, None, False, True, SKIP, False, group)"},
+       "mp_layers.InnerOverlapLinear.apply({}, None, False, True, " + skip + ", False, group)"},
       {"MICRO_BATCHES", std::to_string(plan.cell.acc)},
       {"TOKENS", std::to_string(plan.cell.tokens)},
       {"HIDDEN", std::to_string(plan.cell.hidden)},
@@ -337,11 +349,10 @@ std::string why_inexpressible(const ReproPlan& plan, const Outcome& outcome) {
       if (call.op == ModelOperator::kRecompute)
         return "a recomputed block inside another one is not written yet";
   if (plan.cell.dtype != DType::kFloat32)
-    return fmt::format("{} is not written yet: reproductions are float32", name_of(plan.cell.dtype));
+    return fmt::format("{} is not written yet: reproductions are float32",
+                       name_of(plan.cell.dtype));
   if (calls(plan.program, ModelOperator::kOverlapLinear))
     return "an overlap linear whose wait may be left out is not written yet";
-  if (calls(plan.program, ModelOperator::kFrozenColumnLinear))
-    return "a quantised linear, a custom function of the layer itself, is not written yet";
   if (plan.traits.has("reference") && plan.tp == 1)
     return "a wrong gradient without tensor-parallel ranks is not written yet: the reference would "
            "run the same program";

@@ -98,7 +98,7 @@ std::string render(std::string_view block, const Traits& traits, const TextValue
   return text;
 }
 
-std::string quoted(std::string_view text) {
+std::string source_string(std::string_view text) {
   std::string literal = "\"";
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);

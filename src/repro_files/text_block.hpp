@@ -30,7 +30,7 @@ using TextValues = std::map<std::string, std::string, std::less<>>;
 std::string render(std::string_view block, const Traits& traits, const TextValues& values);
 
 // Text from outside as a string literal of Python and of C++, quotes included.
-std::string quoted(std::string_view text);
+std::string source_string(std::string_view text);
 // Text from outside for the middle of a one-line comment: no line ends, controls or directional
 // marks are left.
 std::string in_comment(std::string_view text);

@@ -23,10 +23,9 @@ MpiLauncher mpi_launcher() {
     throw UnavailableError(
         "--comm mpi: mpirun is not in PATH; install it (Debian: openmpi-bin), or use --comm local");
   // As variables, which other MPIs than Open MPI leave alone, and not as flags, which they refuse.
-  MpiLauncher launcher{
-      .command = {mpirun.path, "-np"},
-      .environment = {{"OMPI_MCA_rmaps_base_oversubscribe", "1"},
-                      {"OMPI_MCA_hwloc_base_binding_policy", "none"}}};
+  MpiLauncher launcher{.command = {mpirun.path, "-np"},
+                       .environment = {{"OMPI_MCA_rmaps_base_oversubscribe", "1"},
+                                       {"OMPI_MCA_hwloc_base_binding_policy", "none"}}};
   if (geteuid() == 0) {
     launcher.environment.emplace_back("OMPI_ALLOW_RUN_AS_ROOT", "1");
     launcher.environment.emplace_back("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");

@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "base/error.hpp"
+#include "base/program_folder.hpp"
 #include "cuda/cuda_device.hpp"
 #include "mpi/mpi_job.hpp"
 #include "multiprocess/process_runtime.hpp"
@@ -40,8 +41,7 @@ std::optional<int> cuda_index(const std::string& device) {
 // The function of that name in a library beside the program. `flag` is the one that asks for it,
 // for messages.
 void* open_library(const std::string& flag, const char* file, const char* function) {
-  const std::filesystem::path library =
-      std::filesystem::read_symlink("/proc/self/exe").parent_path() / file;
+  const std::filesystem::path library = program_folder() / file;
   void* handle =
       dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);  // never closed: its code is used to the end
   if (!handle)

@@ -47,6 +47,8 @@ void apply_settings(const Scenario& scenario, Cell& cell, const Settings& settin
 
 // All scenarios, in the order of repro/CMakeLists.txt.
 const std::vector<const Scenario*>& all_scenarios();
+// The toggles that only some scenarios have, each name once.
+std::vector<Field> all_own_toggles();
 // Errors: UsageError with the name and the nearest one.
 const Scenario& scenario_named(const std::string& name);
 

@@ -1,5 +1,6 @@
 #include "target/command_template.hpp"
 
+#include "base/ascii.hpp"
 #include "base/error.hpp"
 
 namespace culprit {
@@ -7,14 +8,11 @@ namespace {
 
 // The length of NAME at the beginning of text, 0 when there is none.
 std::size_t name_length(std::string_view text) {
-  const auto is_letter = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-  };
-  if (text.empty() || !is_letter(text[0])) return 0;
+  if (text.empty() || !(is_letter(text[0]) || text[0] == '_')) return 0;
   std::size_t length = 1;
   while (length < text.size() &&
-         (is_letter(text[length]) || (text[length] >= '0' && text[length] <= '9') ||
-          text[length] == '.' || text[length] == '-'))
+         (is_alphanumeric(text[length]) || text[length] == '_' || text[length] == '.' ||
+          text[length] == '-'))
     ++length;
   return length;
 }

@@ -4,15 +4,15 @@
 #include <array>
 #include <cctype>
 
+#include "base/ascii.hpp"
 #include "terminal/escape.hpp"
 
 namespace culprit {
 namespace {
 
 constexpr int kMaxColumns = 160;
-constexpr std::size_t kMaxLineBytes = 4096;
+constexpr std::size_t kMaxErrorBytes = 4096;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
@@ -79,7 +79,7 @@ template <typename Predicate>
 std::string first_line(std::string_view text, Predicate is_wanted) {
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string plain = without_colour(text.substr(0, std::min(end, kMaxLineBytes)));
+    const std::string plain = without_colour(text.substr(0, std::min(end, kMaxErrorBytes)));
     std::string_view line = without_rank(plain);
     while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.remove_suffix(1);
     if (!line.empty() && is_wanted(line)) return std::string(line);
@@ -206,7 +206,7 @@ std::string find_error_line(std::string_view err, std::string_view out) {
 
 std::string mask_volatile(std::string_view line) {
   return cut_to_width(
-      escape_controls(Masker(line.substr(0, std::min(line.size(), kMaxLineBytes))).run()),
+      escape_controls(Masker(line.substr(0, std::min(line.size(), kMaxErrorBytes))).run()),
       kMaxColumns);
 }
 

@@ -13,6 +13,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "process/write_all.hpp"
 #include "target/journal_line.hpp"
 
 namespace culprit {
@@ -196,13 +197,7 @@ void Journal::lock() const {
 }
 
 void Journal::append(const std::string& line) {
-  std::string_view rest = line;
-  while (!rest.empty()) {
-    const ssize_t written = ::write(fd_.get(), rest.data(), rest.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) throw_errno(path_, "cannot write");
-    rest.remove_prefix(static_cast<std::size_t>(written));
-  }
+  if (!write_all(fd_.get(), line)) throw_errno(path_, "cannot write");
   if (::fdatasync(fd_.get()) != 0) throw_errno(path_, "cannot fsync");
 }
 
@@ -256,12 +251,7 @@ std::vector<std::string> merge_journals(std::span<const std::string> paths,
   if (!fd && errno == EEXIST)
     throw UsageError(fmt::format("'{}' exists: choose another place for the merged journal", out));
   if (!fd) throw_errno(out, "cannot create");
-  for (std::string_view rest = text; !rest.empty();) {
-    const ssize_t written = ::write(fd.get(), rest.data(), rest.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) throw_errno(out, "cannot write");
-    rest.remove_prefix(static_cast<std::size_t>(written));
-  }
+  if (!write_all(fd.get(), text)) throw_errno(out, "cannot write");
   if (::fsync(fd.get()) != 0) throw_errno(out, "cannot fsync");
   return notices;
 }

@@ -5,12 +5,13 @@
 
 #include <algorithm>
 
+#include "base/ascii.hpp"
 #include "base/error.hpp"
 
 namespace culprit {
 namespace {
 
-constexpr std::size_t kMaxLineBytes = 64 << 10;
+constexpr std::size_t kMaxMatchedBytes = 64 << 10;
 
 }  // namespace
 
@@ -30,8 +31,7 @@ OutputPattern::OutputPattern(std::string_view text) {
   const std::size_t equals = text.find('=');
   name_ = text.substr(0, std::min(equals, text.size()));
   const bool is_name = !name_.empty() && std::all_of(name_.begin(), name_.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '.' || c == '-';
+    return is_alphanumeric(c) || c == '_' || c == '.' || c == '-';
   });
   if (equals == std::string_view::npos || !is_name || equals + 1 == text.size())
     throw UsageError(fmt::format(
@@ -51,7 +51,7 @@ bool OutputPattern::matches(std::string_view text) const {
   std::string line;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    line.assign(text.substr(0, std::min(end, kMaxLineBytes)));
+    line.assign(text.substr(0, std::min(end, kMaxMatchedBytes)));
     std::replace(line.begin(), line.end(), '\0', ' ');
     if (!line.empty() && line.back() == '\r') line.pop_back();
     if (::regexec(&compiled_->regex, line.c_str(), 0, nullptr, 0) == 0) return true;

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 
+#include "base/ascii.hpp"
 #include "base/error.hpp"
 #include "process/progress_counter.hpp"
 #include "terminal/suggest.hpp"
@@ -22,13 +23,11 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\n") - first + 1);
 }
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 bool is_name(std::string_view name, std::string_view more) {
-  return !name.empty() && is_letter(name[0]) && std::all_of(name.begin(), name.end(), [&](char c) {
-    return is_letter(c) || is_digit(c) || more.find(c) != std::string_view::npos;
-  });
+  return !name.empty() && (is_letter(name[0]) || name[0] == '_') &&
+         std::all_of(name.begin(), name.end(), [&](char c) {
+           return is_alphanumeric(c) || c == '_' || more.find(c) != std::string_view::npos;
+         });
 }
 
 std::vector<std::string> split_values(std::string_view text, std::string_view flag) {

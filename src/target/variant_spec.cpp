@@ -6,6 +6,7 @@
 #include <charconv>
 #include <optional>
 
+#include "base/ascii.hpp"
 #include "base/error.hpp"
 #include "target/toggle_spec.hpp"
 
@@ -48,12 +49,9 @@ std::vector<std::int64_t> listed_values(std::string_view whole, std::string_view
 }
 
 bool is_fix_name(std::string_view name) {
-  const auto is_alnum = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-  };
-  return !name.empty() && is_alnum(name.front()) && name.back() != ' ' &&
+  return !name.empty() && is_alphanumeric(name.front()) && name.back() != ' ' &&
          std::all_of(name.begin(), name.end(), [&](char c) {
-           return is_alnum(c) || std::string_view(" _.-").find(c) != std::string_view::npos;
+           return is_alphanumeric(c) || std::string_view(" _.-").find(c) != std::string_view::npos;
          });
 }
 

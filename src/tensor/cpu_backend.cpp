@@ -3,7 +3,6 @@
 #include <cblas.h>
 
 #include <algorithm>
-#include <mutex>
 #include <type_traits>
 #include <vector>
 
@@ -12,12 +11,6 @@
 
 namespace culprit {
 namespace {
-
-// Ranks are threads already; a second level of threads inside the library would only fight them.
-void use_one_blas_thread() {
-  static std::once_flag once;
-  std::call_once(once, [] { openblas_set_num_threads(1); });
-}
 
 // How a type is stored, and what it means.
 struct Float32 {

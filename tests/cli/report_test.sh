@@ -3,25 +3,8 @@
 set -uo pipefail
 culprit=$1
 root=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-failures=0
-
-# check NAME EXPECTED_STATUS PATTERN COMMAND...: the command's status and a pattern in its output.
-check() {
-  local name=$1 expected=$2 pattern=$3 status
-  shift 3
-  "$@" >"$work/output" 2>&1
-  status=$?
-  if [ "$status" != "$expected" ] || ! grep -qE -- "$pattern" "$work/output"; then
-    printf 'FAILED %s: status %s, expected %s and /%s/ in:\n' "$name" "$status" "$expected" "$pattern"
-    head -n 30 "$work/output"
-    failures=$((failures + 1))
-  else
-    printf 'ok %s\n' "$name"
-  fi
-}
+# shellcheck source=tests/cli/check.sh
+. "$(dirname "${BASH_SOURCE[0]}")/check.sh"
 # A python3 that has jsonschema; another one may stand first in PATH.
 python=python3
 "$python" -c 'import jsonschema' 2>/dev/null || python=/usr/bin/python3
@@ -29,9 +12,9 @@ python=python3
 mkdir 'home'
 cp "$root/tests/data/launch/issue_59290.sh" 'home/<img src=x onerror=alert(1)>.sh'
 printf '\nexport WANDB_API_KEY=0123456789abcdef0123456789abcdef01234567\n' >>'home/<img src=x onerror=alert(1)>.sh'
-check "main run" 0 'report.html \(open it\)' "$culprit" run --tp 2 --pp 2 --recompute --out main --form paddle --form deepspeed
-check "hostile run" 0 'masked in the files: [1-9]' env HOME="$work/home" "$culprit" run --from "$work/home/<img src=x onerror=alert(1)>.sh" --out hostile
-check "unmasked run warns" 0 'warning: --redact=none' env HOME="$work/home" "$culprit" run --from "$work/home/<img src=x onerror=alert(1)>.sh" --out open --redact none
+check "main run" 0 'report.html \(open it\)' "$culprit" run --tp 2 --pp 2 --recompute --out main --no-verify --form paddle --form deepspeed
+check "hostile run" 0 'masked in the files: [1-9]' env HOME="$work/home" "$culprit" run --from "$work/home/<img src=x onerror=alert(1)>.sh" --no-verify --out hostile
+check "unmasked run warns" 0 'warning: --redact=none' env HOME="$work/home" "$culprit" run --from "$work/home/<img src=x onerror=alert(1)>.sh" --no-verify --out open --redact none
 check "every file is there, valid and inert" 0 'all files are valid' "$python" "$root/tests/cli/report_files.py" "$root" "$work/home" main hostile open
 
 cp -r main again
@@ -46,5 +29,35 @@ check "equal runs do not differ" 0 ' 0 came out otherwise' "$culprit" diff main 
 sed -E 's/"outcome":"ERROR","kind":"LEAF_INPLACE","where":"[^"]*","fingerprint":"[^"]*"/"outcome":"PASS","kind":"","where":"","fingerprint":""/' main/cells.jsonl >again/cells.jsonl
 check "what a fix clears is named" 0 'fixed.*--identity=skip' "$culprit" diff main again
 check "what got worse is named and is status 1" 1 'broken.*--identity=skip' "$culprit" diff again main
-check "another scenario is refused" 2 "can't be compared" bash -c "'$culprit' run overlap_stopped_input --out other >/dev/null; '$culprit' diff main other"
+check "another scenario is refused" 2 "can't be compared" bash -c "'$culprit' run overlap_stopped_input --no-verify --out other >/dev/null; '$culprit' diff main other"
+# Two releases: 2.6.2 does not know what a saved none is.
+check "a run of an older release" 0 'SAVE_NONE' "$culprit" run nonreentrant_frozen_linear --framework paddle@2.6.2 --no-verify --out older
+check "and of a newer one" 0 'frozen' "$culprit" run nonreentrant_frozen_linear --no-verify --out newer
+check "what got worse since a release is named with it" 1 'turned silent since paddle@3.3.1' "$culprit" diff older newer
+
+# Stand-alone reproductions.
+verified() { env XDG_CACHE_HOME="$work/cache" "$culprit" run overlap_stopped_input --out "$1"; }
+check "reproductions are built and run" 0 'repro_test.cpp: shown for 1 of 1' verified verified
+check "what was seen is in the report" 0 'repros/.*/repro.cpp`: shown: exit status 10, ERROR' cat verified/report.md
+check "the program stands in the report" 0 '^import paddle' cat verified/report.md
+check "seen before" 0 'repro_test.cpp: shown for 1 of 1' verified verified2
+cp -r verified less
+rm less/repros/*/repro.py
+check "a reproduction that was taken away is said" 0 'repro.py: not written: no longer in the run' "$culprit" report less
+cp -r verified outside
+sed -i 's|"folder": "repros/|"folder": "../home/|' outside/run.json
+check "a record can't quote files from elsewhere" 3 "is not in the run's folder" "$culprit" report outside
+# Stopped while they are built: what is found is kept.
+printf '#!/bin/sh\ncase "$1" in --version) echo slow 1;; *) touch "%s/building"; sleep 60;; esac\n' "$work" >slow_compiler
+chmod +x slow_compiler
+stopped() {
+  rm -f building
+  env CXX="$work/slow_compiler" XDG_CACHE_HOME="$work/cache" "$culprit" run overlap_stopped_input --out stopped &
+  local pid=$!
+  for _ in $(seq 300); do [ -e building ] && break; sleep 0.1; done
+  kill -TERM "$pid" # background jobs ignore SIGINT
+  wait "$pid"
+}
+check "a stop while they are built" 3 'stopped by a signal while reproductions' stopped
+check "its report says so" 0 'repro.cpp`: not run here: not checked: stopped' cat stopped/report.md
 exit $((failures > 0))

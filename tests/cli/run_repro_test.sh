@@ -2,25 +2,8 @@
 # End-to-end test of run_repro.sh. usage: run_repro_test.sh SOURCE_FOLDER
 set -uo pipefail
 root=$1
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-failures=0
-
-# check NAME EXPECTED_STATUS PATTERN COMMAND...: the command's status and a pattern in its output.
-check() {
-  local name=$1 expected=$2 pattern=$3 status
-  shift 3
-  "$@" >"$work/output" 2>&1
-  status=$?
-  if [ "$status" != "$expected" ] || ! grep -qE -- "$pattern" "$work/output"; then
-    printf 'FAILED %s: status %s, expected %s and /%s/ in:\n' "$name" "$status" "$expected" "$pattern"
-    head -n 30 "$work/output"
-    failures=$((failures + 1))
-  else
-    printf 'ok %s\n' "$name"
-  fi
-}
+# shellcheck source=tests/cli/check.sh
+. "$(dirname "${BASH_SOURCE[0]}")/check.sh"
 same() {
   if [ "$2" != "$3" ]; then
     printf 'FAILED %s: got %s, expected %s\n' "$1" "$2" "$3"
@@ -29,6 +12,7 @@ same() {
 }
 
 run=$root/run_repro.sh
+export XDG_CACHE_HOME=$work/cache # of reproductions: the first run builds them
 check "main job finds the silent one first" 0 'SILENT +skip_c_identity \+ residual' "$run" --tp 2 --pp 2 --recompute --out main
 check "main job finds recompute" 0 'skip_c_identity \+ recompute \(reentrant\) +LEAF_INPLACE in the recompute' "$run" --tp 2 --pp 2 --recompute --out main2
 for file in report.md report.json junit.xml cells.jsonl; do
@@ -47,6 +31,7 @@ PY
 same "results are the same in two runs" \
   "$(python3 -c 'import json;r=json.load(open("main/report.json"));r.pop("run");print(hash(json.dumps(r)) and json.dumps(r))' | md5sum)" \
   "$(python3 -c 'import json;r=json.load(open("main2/report.json"));r.pop("run");print(json.dumps(r))' | md5sum)"
+check "its reproductions are shown" 0 'repro.cpp`: shown: exit status 11, WRONG_GRAD' cat main/report.md
 check "an existing folder is not overwritten" 2 'exists already' "$run" --tp 2 --pp 2 --out main
 check "an unknown flag names the nearest" 2 'recompute' "$run" --recomput
 check "an impossible size says why" 2 'tp 3 can.t split 8 features' "$run" --tp 3

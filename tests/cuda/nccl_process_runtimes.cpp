@@ -5,8 +5,7 @@
 namespace culprit::test {
 
 Runtime& job_runtime() {
-  static const std::unique_ptr<Runtime> runtime =
-      open_runtime({.device = "cuda", .comm = "nccl"});
+  static const std::unique_ptr<Runtime> runtime = open_runtime({.device = "cuda", .comm = "nccl"});
   return *runtime;
 }
 

@@ -32,14 +32,15 @@ TEST(TriageTest, FailsDifferentlyIsToldOfEach) {
   const Triage result =
       judge_triage({row("cpu+local", "ERROR:A@forward"), row("cpu+mpi", "HANG@backward")});
   EXPECT_EQ(result.verdict, TriageVerdict::kOnlyWith);
-  EXPECT_EQ(result.in_words,
-            "only with its own failure each: ERROR:A@forward on cpu+local, HANG@backward on cpu+mpi");
+  EXPECT_EQ(
+      result.in_words,
+      "only with its own failure each: ERROR:A@forward on cpu+local, HANG@backward on cpu+mpi");
 }
 
 TEST(TriageTest, AWaitThatClearsItWhereverItFailsIsTiming) {
   // Which of two threads is first may let it pass once: what fails is what counts.
-  const Triage result = judge_triage({row("cpu+local", "WRONG_GRAD@backward", ""),
-                                      row("cuda+local", "", "")});
+  const Triage result =
+      judge_triage({row("cpu+local", "WRONG_GRAD@backward", ""), row("cuda+local", "", "")});
   EXPECT_EQ(result.verdict, TriageVerdict::kTimingOnly);
   EXPECT_EQ(result.in_words, "timing only (with the wait it passes: cpu+local)");
   EXPECT_NE(judge_triage({row("cpu+local", "WRONG_GRAD@backward", "WRONG_GRAD@backward"),

@@ -23,10 +23,9 @@ std::vector<Cell> cells_of(int tp, int pp) {
   for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16})
     for (const RecomputeKind recompute :
          {RecomputeKind::kNone, RecomputeKind::kReentrant, RecomputeKind::kNonReentrant})
-      for (const auto& [identity, path] :
-           {std::pair{IdentityVariant::kCopy, ColumnPath::kIdentity},
-            {IdentityVariant::kSkip, ColumnPath::kIdentity},
-            {IdentityVariant::kCopy, ColumnPath::kOverlap}}) {
+      for (const auto& [identity, path] : {std::pair{IdentityVariant::kCopy, ColumnPath::kIdentity},
+                                           {IdentityVariant::kSkip, ColumnPath::kIdentity},
+                                           {IdentityVariant::kCopy, ColumnPath::kOverlap}}) {
         Cell cell;
         cell.tp = tp;
         cell.pp = pp;
@@ -82,8 +81,7 @@ TEST_P(MpiParityTest, TracesAreThoseOfThreads) {
   cell.tp = tp;
   cell.pp = pp;
   cell.blocks = std::max(cell.blocks, pp);
-  const auto across =
-      run_cell(scenario.model, cell, {.trace = true, .runtime = &job_runtime()});
+  const auto across = run_cell(scenario.model, cell, {.trace = true, .runtime = &job_runtime()});
   if (processes.rank() != 0) return;
   const auto local = run_cell(scenario.model, cell, {.trace = true});
   ASSERT_EQ(across.size(), local.size());

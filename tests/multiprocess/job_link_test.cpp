@@ -1,5 +1,5 @@
-// Processes that meet over TCP, and what the others are told when one is gone, stands still or never
-// comes. Each rank is a forked process; what it came to is its exit status.
+// Processes that meet over TCP, and what the others are told when one is gone, stands still or
+// never comes. Each rank is a forked process; what it came to is its exit status.
 #include "multiprocess/job_link.hpp"
 
 #include <signal.h>

@@ -25,8 +25,12 @@ TEST(LaunchEnvironmentTest, NoLauncherIsNone) {
 }
 
 TEST(LaunchEnvironmentTest, TorchrunGivesRanksAndTheMeetingPlace) {
-  Variables variables{{"RANK", "5"},           {"WORLD_SIZE", "8"},      {"LOCAL_RANK", "1"},
-                      {"MASTER_ADDR", "node0"}, {"MASTER_PORT", "29500"}, {"TORCHELASTIC_RUN_ID", "a"}};
+  Variables variables{{"RANK", "5"},
+                      {"WORLD_SIZE", "8"},
+                      {"LOCAL_RANK", "1"},
+                      {"MASTER_ADDR", "node0"},
+                      {"MASTER_PORT", "29500"},
+                      {"TORCHELASTIC_RUN_ID", "a"}};
   const auto found = read(variables);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->launcher, "torchrun");
@@ -69,8 +73,10 @@ TEST(LaunchEnvironmentTest, WhatIsWrongIsSaid) {
     }
     return "";
   };
-  EXPECT_EQ(error_of({{"RANK", "2"}, {"WORLD_SIZE", "2"}}), "RANK is 2, which is not below WORLD_SIZE = 2");
-  EXPECT_EQ(error_of({{"RANK", "x"}, {"WORLD_SIZE", "2"}}), "RANK: got 'x', expected a number from 0");
+  EXPECT_EQ(error_of({{"RANK", "2"}, {"WORLD_SIZE", "2"}}),
+            "RANK is 2, which is not below WORLD_SIZE = 2");
+  EXPECT_EQ(error_of({{"RANK", "x"}, {"WORLD_SIZE", "2"}}),
+            "RANK: got 'x', expected a number from 0");
   EXPECT_EQ(error_of({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "n"}}),
             "MASTER_PORT is not set, but the launcher's others are");
 }

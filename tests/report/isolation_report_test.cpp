@@ -96,7 +96,8 @@ class IsolationReportTest : public testing::Test {
             .environment = {{"CPU", kHostile}},
             .wall_seconds = 1.5};
   }
-  nlohmann::json json() { return nlohmann::json::parse(isolation_json(record())); }
+  nlohmann::json json() { return nlohmann::json::parse(isolation_json(record(), redactor_)); }
+  Redactor redactor_ = Redactor::off();
   std::string console() { return isolation_console(record(), Style(), 120); }
 
   TemporaryFolder folder_;
@@ -141,7 +142,7 @@ TEST_F(IsolationReportTest, ConsoleSaysWhatMattersAndNothingLive) {
 }
 
 TEST_F(IsolationReportTest, MarkdownIsInertAndBounded) {
-  std::string text = isolation_markdown(record());
+  std::string text = isolation_markdown(record(), redactor_);
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
   std::string outside;  // of code
   for (bool code = false;;) {
@@ -163,10 +164,26 @@ TEST_F(IsolationReportTest, MarkdownIsInertAndBounded) {
     result_.details.push_back(detail);
     result_.details.back().note = std::string(5000, '|');
   }
-  const std::string long_text = isolation_markdown(record());
+  const std::string long_text = isolation_markdown(record(), redactor_);
   EXPECT_LT(long_text.size(), kMostMarkdownBytes);
   EXPECT_NE(long_text.find("did not fit"), std::string::npos);
   EXPECT_NE(long_text.find("**FAILS**"), std::string::npos);
+}
+
+TEST_F(IsolationReportTest, PrivateThingsAreMaskedWhereverTheyCome) {
+  redactor_ = Redactor({.home = "/home/ada", .user = "ada", .host = "ada_gpu_17"});
+  result_.details[0].note = "no file /home/ada/secret/model.py on ada_gpu_17";
+  IsolationRecord with = record();
+  with.command = {"culprit", "--command", "/home/ada/train.sh --token abcdef0123456789abcdef"};
+  with.launch.file = "run.sh";
+  with.launch.unknown = {"HOST=ada_gpu_17 (line 3)"};
+  for (const std::string& text :
+       {isolation_markdown(with, redactor_), isolation_json(with, redactor_)}) {
+    for (const char* name : {"/home/ada", "ada_gpu_17", "ada\\_gpu", "abcdef0123456789"})
+      EXPECT_EQ(text.find(name), std::string::npos) << name << " in\n" << text;
+    EXPECT_NE(text.find("~/train.sh"), std::string::npos) << text;
+  }
+  EXPECT_NE(redactor_.summary(), "");
 }
 
 TEST_F(IsolationReportTest, WhatComesAndGoesIsNeverSaidToPass) {
@@ -178,9 +195,9 @@ TEST_F(IsolationReportTest, WhatComesAndGoesIsNeverSaidToPass) {
   result_.search.flaky = true;
   result_.fixes->repeats = 14;
   result_.fixes->result.alone[0].verdict = FixVerdict::kResolves;
-  const std::string text = console() + isolation_markdown(record()) + isolation_json(record());
+  const std::string text = console() + isolation_markdown(record(), redactor_) + isolation_json(record(), redactor_);
   EXPECT_EQ(text.find("passes\""), text.find("passes\":"));  // only the name of a count
-  std::string words = console() + isolation_markdown(record());
+  std::string words = console() + isolation_markdown(record(), redactor_);
   EXPECT_EQ(words.find("passes"), std::string::npos) << words;
   for (const char* part : {"fails in 6 of 20 runs, 30 % (95 %: 12 to 54 %)", "not seen in 23 runs",
                            "not seen in 1 run", "not seen again in 14 runs each"})

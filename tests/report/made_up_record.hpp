@@ -58,6 +58,17 @@ inline RunRecord made_up_record() {
   for (Outcome& outcome : job.outcomes) outcome.worst = 2e-7;
   add_finding(job, index_of(job.matrix, "skip_c_identity + residual"), leaf_error());
   record.jobs.push_back(std::move(job));
+  record.reproductions = {
+      {.folder = "repros/skip_c_identity+residual",
+       .files = {{.name = "repro.py", .words = kHostile, .text = "import paddle\n"},
+                 {.name = "repro.cpp",
+                  .status = Reproduction::Status::kShown,
+                  .words = "exit status 10",
+                  .text = "int main() {}\n"},
+                 {.name = "repro_test.cpp",
+                  .status = Reproduction::Status::kNotWritten,
+                  .words = kHostile,
+                  .text = ""}}}};
   return record;
 }
 

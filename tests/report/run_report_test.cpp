@@ -13,6 +13,7 @@
 #include "report/made_up_record.hpp"
 #include "report/markdown_report.hpp"
 #include "report/svg_report.hpp"
+#include "report/wording.hpp"
 #include "terminal/style.hpp"
 
 namespace culprit {
@@ -74,6 +75,27 @@ TEST_F(RunReportTest, OneLineJoinsSwitchesAndFirstBadValue) {
                       "largest reference entry; first bad value: gradient of row0, entry \\[1, 2\\] of rank 1's slice, is 0.5, reference 0.25"),
             std::string::npos) << text;
   EXPECT_NE(text.find("noise floor 2e-07 \\(largest deviation among the 47 cells that pass\\)"), std::string::npos) << text;
+}
+TEST_F(RunReportTest, ProgramsAreQuotedAndWhatWasSeenOfThemStandsWithTheMachine) {
+  const std::string text = markdown_report(record_);
+  EXPECT_NE(text.find("```python\nimport paddle\n```"), std::string::npos) << text;
+  EXPECT_GT(text.find("repros/skip_c_identity+residual/repro.cpp`: shown: exit status 10"),
+            text.find("as built and run here"));
+  EXPECT_NE(text.find("`repro_test.cpp`: not written: "), std::string::npos) << text;
+  const std::vector<std::string> lines = reproductions_in_words(record_);
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_EQ(lines[1], "repro.cpp: shown for 1 of 1");
+  const auto run = nlohmann::json::parse(json_report(record_)).at("run");
+  EXPECT_EQ(run.at("reproductions")[0].at("files")[0].at("status"), "not run here");
+  // The rest is the same on a machine that saw something else.
+  RunRecord other = record_;
+  other.reproductions[0].files[1].status = Reproduction::Status::kNotShown;
+  auto here = nlohmann::json::parse(json_report(record_)),
+       there = nlohmann::json::parse(json_report(other));
+  EXPECT_NE(here, there);
+  here.erase("run");
+  there.erase("run");
+  EXPECT_EQ(here, there);
 }
 TEST_F(RunReportTest, TextFromOutsideIsInertEverywhere) {
   make_from_script();

@@ -34,6 +34,7 @@ inline const std::vector<FailingCell>& failing_cells() {
       {"SkipTwoLinearsNonReentrant",
        "skip_identity_two_linears_nonreentrant",
        {{"pp", "1"}, {"identity", "skip"}, {"fan_out", "2"}, {"recompute", "nonreentrant"}}},
+      {"SkipQlora", "skip_identity_qlora", {{"pp", "1"}, {"identity", "skip"}}},
       {"OverlapStoppedInput",
        "overlap_stopped_input",
        {{"pp", "1"}, {"path", "overlap"}, {"embed", "0"}}},
@@ -46,6 +47,14 @@ inline const std::vector<FailingCell>& failing_cells() {
       {"CapturedGraphFreed", "released_tensor_read", {{"pp", "1"}, {"recompute", "reentrant"}}},
   };
   return list;
+}
+
+// Of which repro.py would be too long.
+inline const FailingCell& cell_without_a_script() {
+  static const FailingCell cell{"NonReentrantFrozenLinear",
+                                "nonreentrant_frozen_linear",
+                                {{"pp", "1"}, {"recompute", "nonreentrant"}}};
+  return cell;
 }
 
 inline ReproRequest request_of(const std::string& scenario_name, const Settings& settings) {

@@ -13,6 +13,12 @@ using test::failing_cells;
 using test::FailingCell;
 using test::file_of;
 
+std::vector<FailingCell> all_cells() {
+  std::vector<FailingCell> cells = failing_cells();
+  cells.push_back(test::cell_without_a_script());
+  return cells;
+}
+
 ReproCheckOptions options() {
   ReproCheckOptions options = default_check_options();
   options.cache.clear();  // never from an earlier run
@@ -27,14 +33,14 @@ TEST_P(ReproRunTest, SourceShowsTheEnginesOutcome) {
   EXPECT_EQ(check.status, ReproCheck::Status::kShown) << check.words << "\n" << check.output_tail;
 }
 
-INSTANTIATE_TEST_SUITE_P(Minimal, ReproRunTest, testing::ValuesIn(failing_cells()),
+INSTANTIATE_TEST_SUITE_P(Minimal, ReproRunTest, testing::ValuesIn(all_cells()),
                          [](const auto& instance) { return std::string(instance.param.name); });
 
 // One for each rule that can be at fault.
 class ReproRuleTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(ReproRuleTest, TestIsGreenTodayAndRedWithTheFix) {
-  for (const FailingCell& cell : failing_cells()) {
+  for (const FailingCell& cell : all_cells()) {
     if (cell.name != GetParam()) continue;
     const ReproCheck check = check_repro_files({file_of(cell, test::kTest)}, options())[0];
     EXPECT_EQ(check.status, ReproCheck::Status::kShown) << check.words << "\n" << check.output_tail;
@@ -45,7 +51,8 @@ TEST_P(ReproRuleTest, TestIsGreenTodayAndRedWithTheFix) {
 
 INSTANTIATE_TEST_SUITE_P(Rules, ReproRuleTest,
                          testing::Values("SkipResidual", "OverlapStoppedInput",
-                                         "ReleasedTensorRead", "CapturedGraphFreed"),
+                                         "ReleasedTensorRead", "CapturedGraphFreed",
+                                         "NonReentrantFrozenLinear"),
                          [](const auto& instance) { return instance.param; });
 
 }  // namespace

@@ -142,19 +142,25 @@ TEST(ReproRefusalTest, OutcomesWithoutATextAreNamed) {
     EXPECT_TRUE(contains(std::get<ReproRefusal>(result).reason, "HANG"));
   }
 }
-TEST(ReproRefusalTest, ALayersOwnFunctionIsNamed) {
-  for (const ReproResult& result :
-       make_repro_files(request_of("skip_identity_qlora", {{"pp", "1"}, {"identity", "skip"}}))) {
+TEST(ReproRefusalTest, AnOperatorWithoutATextIsNamed) {
+  for (const ReproResult& result : make_repro_files(request_of(
+           "overlap_unwaited_reduce", scenario_named("overlap_unwaited_reduce").claim))) {
     ASSERT_TRUE(std::holds_alternative<ReproRefusal>(result));
-    EXPECT_TRUE(contains(std::get<ReproRefusal>(result).reason, "quantised linear"));
+    EXPECT_TRUE(contains(std::get<ReproRefusal>(result).reason, "overlap linear"));
   }
 }
-TEST(ReproRefusalTest, AnUnknownKindIsRefusedByThePythonFileAlone) {
+TEST(ReproRefusalTest, AnErrorWhoseRuleIsNotWrittenIsNamed) {
   auto request = request_of("skip_identity_leaf", {{"pp", "2"}, {"identity", "skip"}});
+  for (const char* kind : {"REPLAY_MISMATCH", "GRAPH_FREED"}) {
+    request.outcome.kind = kind;
+    const auto files = make_repro_files(request);
+    for (const std::size_t which : {kCpp, kTest}) {
+      ASSERT_TRUE(std::holds_alternative<ReproRefusal>(files[which])) << kind;
+      EXPECT_TRUE(contains(std::get<ReproRefusal>(files[which]).reason, kind));
+    }
+  }
   request.outcome.kind = "REPLAY_MISMATCH";
-  const auto files = make_repro_files(request);
-  ASSERT_TRUE(std::holds_alternative<ReproRefusal>(files[kPython]));
-  EXPECT_TRUE(contains(std::get<ReproRefusal>(files[kPython]).reason, "REPLAY_MISMATCH"));
+  EXPECT_TRUE(std::holds_alternative<ReproRefusal>(make_repro_files(request)[kPython]));
 }
 TEST(ReproRefusalTest, AScriptThatGetsTooLongIsRefusedWithItsLength) {
   const auto files = make_repro_files(
@@ -162,6 +168,13 @@ TEST(ReproRefusalTest, AScriptThatGetsTooLongIsRefusedWithItsLength) {
                  {{"pp", "1"}, {"identity", "skip"}, {"residual", "1"}, {"blocks", "80"}}));
   ASSERT_TRUE(std::holds_alternative<ReproRefusal>(files[kPython]));
   EXPECT_TRUE(contains(std::get<ReproRefusal>(files[kPython]).reason, "lines"));
+}
+TEST(ReproRefusalTest, WhereTheScriptGetsTooLongTheSourcesAreStillWritten) {
+  const auto& cell = test::cell_without_a_script();
+  const auto files = make_repro_files(at_smallest_sizes(request_of(cell.scenario, cell.settings)));
+  EXPECT_TRUE(std::holds_alternative<ReproRefusal>(files[kPython]));
+  EXPECT_TRUE(std::holds_alternative<ReproFile>(files[kCpp]));
+  EXPECT_TRUE(std::holds_alternative<ReproFile>(files[kTest]));
 }
 TEST(ReproRefusalTest, ACellWithoutASingleLineAtFaultHasNoTest) {
   const auto files = make_repro_files(

@@ -33,7 +33,7 @@ TEST(RenderTest, MisspeltNamesAreErrorsOfOurs) {
 }
 
 TEST(QuotedTest, LeavesNothingThatEndsTheLiteral) {
-  EXPECT_EQ(quoted("a\"b\\c\nd\x01"
+  EXPECT_EQ(source_string("a\"b\\c\nd\x01"
                    "2"),
             "\"a\\\"b\\\\c\\012d\\0012\"");
 }

@@ -1,10 +1,12 @@
-#include "app/program_folder.hpp"
+#include "app/shown_program_folder.hpp"
+
+#include "base/program_folder.hpp"
 
 namespace culprit {
 namespace fs = std::filesystem;
 
 fs::path shown_program_folder() {
-  const fs::path folder = fs::read_symlink("/proc/self/exe").parent_path();
+  const fs::path folder = program_folder();
   std::error_code error;
   const fs::path shown = fs::relative(folder, fs::current_path(), error);
   // A way up and down again would hold only from here.
