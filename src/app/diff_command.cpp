@@ -6,7 +6,12 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/exit_status.hpp"
 #include "report/run_diff.hpp"
@@ -51,12 +56,28 @@ Tone tone_of(CellChange::Kind kind) {
   return Tone::kUnknown;
 }
 
-// Between two releases: since or in which one.
+// Whether `after` is a later release of the same framework ("paddle@3.3.1") than `before`.
+bool is_later(const std::string& before, const std::string& after) {
+  const auto parts = [](const std::string& release) {
+    const std::size_t at = release.find('@');
+    std::vector<int> numbers;
+    std::istringstream text(release.substr(std::min(at, release.size() - 1) + 1));
+    for (std::string part; std::getline(text, part, '.');)
+      numbers.push_back(std::atoi(part.c_str()));
+    return std::pair(release.substr(0, at), numbers);
+  };
+  const auto [old_name, old_numbers] = parts(before);
+  const auto [new_name, new_numbers] = parts(after);
+  return old_name == new_name && old_numbers < new_numbers;
+}
+
+// From a release to a later one: in or since which; else what happens under the other's rules.
 std::string change_in_words(const CellChange& change, const RunDiff& diff) {
   if (diff.framework_after.empty()) return std::string(change_name(change.kind));
-  return fmt::format("{} {} {}", change_name(change.kind),
-                     change.kind == CellChange::Kind::kFixed ? "in" : "since",
-                     diff.framework_after);
+  const char* word = !is_later(diff.framework_before, diff.framework_after) ? "under"
+                     : change.kind == CellChange::Kind::kFixed              ? "in"
+                                                                            : "since";
+  return fmt::format("{} {} {}", change_name(change.kind), word, diff.framework_after);
 }
 
 }  // namespace

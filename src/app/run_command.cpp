@@ -270,14 +270,15 @@ int RunCommand::run(const std::vector<std::string>& command) const {
         "report)\n",
         escape_controls(record.launch.file), record.launch.modelled.size(),
         record.launch.not_modelled.size(), record.launch.unknown.size());
+  // Reproductions take long: what is found is safe before they begin.
+  impl_->report.write_record(folder.path(), record, redactor);
   WrittenReproductions reproductions = write_reproductions(record, folder.path());
   record.reproductions = reproductions.findings;
   if (!impl_->no_verify && !reproductions.files.empty()) {
-    // Building takes long: what is found is safe before it begins.
-    impl_->report.write_record(folder.path(), record, redactor);
     ProgressBar builds(STDERR_FILENO, 0, "reproductions");
     ReproCheckOptions options = default_check_options();
     options.cancel_fd = stop.fd();
+    if (impl_->jobs > 0) options.jobs = impl_->jobs;
     options.on_done = [&](std::size_t number, std::size_t total) {
       builds.set_total(total);
       builds.update(number);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <exception>
 #include <map>
 #include <string>
 
@@ -9,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/whole_file.hpp"
 #include "outcome/run_once.hpp"
+#include "report/explain.hpp"
 #include "repro_files/repro_files.hpp"
 
 namespace culprit {
@@ -74,7 +76,7 @@ Reproduction note_of(const ReproResult& result) {
             .words = refusal->reason,
             .text = {}};
   const auto& file = std::get<ReproFile>(result);
-  return {.name = file.name, .words = "not checked", .text = file.text};
+  return {.name = file.name, .words = "--no-verify", .text = file.text};
 }
 
 Reproduction::Status status_of(const ReproCheck& check) {
@@ -118,7 +120,7 @@ WrittenReproductions write_reproductions(const RunRecord& record, const fs::path
       const MadeFiles made =
           make_files(*record.scenario, cell_of(job.matrix, job.matrix.choices[index]),
                      job.outcomes[index], label);
-      FindingReproductions finding{.job = j, .minimal = m, .folder = {}, .files = {}};
+      FindingReproductions finding{.job = j, .minimal = m, .folder = {}, .sizes = sizes_in_words(made.cell), .files = {}};
       const auto [known, is_new] =
           by_flags.try_emplace(label + " " + flags_of(made.cell), written.findings.size());
       if (is_new) {
@@ -144,7 +146,7 @@ void check_reproductions(WrittenReproductions& written, const ReproCheckOptions&
   std::string trouble;
   try {
     checks = check_repro_files(written.files, options);
-  } catch (const SetupError& error) {
+  } catch (const std::exception& error) {
     trouble = fmt::format("not checked: {}", error.what());
   }
   for (std::size_t f = 0; f < written.findings.size(); ++f)

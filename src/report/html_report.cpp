@@ -25,6 +25,17 @@ std::string command_html(const std::string& command) {
   return fmt::format("<div class=\"cmd\" data-copy><pre>{}</pre></div>", xml_text(command));
 }
 
+// A program of many lines.
+std::string program_html(const std::string& text) {
+  std::string lines;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    lines += xml_text(std::string_view(text).substr(at, end - at)) + "\n";
+    at = end + 1;
+  }
+  return fmt::format("<div class=\"cmd\" data-copy><pre>{}</pre></div>", lines);
+}
+
 // Addresses become links; only https ones are made.
 std::string linked(const std::string& line) {
   const auto at = line.find("https://");
@@ -144,10 +155,12 @@ std::string reproductions_html(const RunRecord& record) {
                    ? fmt::format("<p class=\"small muted\">{}: not written: {}</p>\n",
                                  xml_text(file.name), xml_text(file.words))
                    : fmt::format("<details><summary>{}</summary>{}</details>\n",
-                                 xml_text(path_of(finding, file)), command_html(file.text));
-    text += fmt::format("<div class=\"card\">\n<p><span class=\"num\">{}</span> {}</p>\n{}</div>\n",
-                        finding.minimal + 1, combo_html(job, job.minimal[finding.minimal].index),
-                        files);
+                                 xml_text(path_of(finding, file)), program_html(file.text));
+    text += fmt::format(
+        "<div class=\"card\">\n<p><span class=\"num\">{}</span> {}</p>\n<p class=\"small "
+        "muted\">{}</p>\n{}</div>\n",
+        finding.minimal + 1, combo_html(job, job.minimal[finding.minimal].index),
+        xml_text(finding.sizes), files);
   }
   return text;
 }
@@ -175,7 +188,7 @@ std::string run_html(const RunRecord& record) {
   for (const std::string& line : reproductions_in_words(record))
     text += fmt::format("<dt>reproductions</dt><dd>{}</dd>\n", xml_text(line));
   text += fmt::format(
-      "<dt>wall time</dt><dd>{:.2f} s</dd>\n<dt>masked</dt><dd>{}</dd>\n</dl>\n</div>\n",
+      "<dt>wall time</dt><dd>{:.2f} s, reproductions apart</dd>\n<dt>masked</dt><dd>{}</dd>\n</dl>\n</div>\n",
       record.wall_seconds, record.masked.empty() ? "nothing" : xml_text(record.masked));
   return section("run", "Command and environment", "", text);
 }
@@ -232,7 +245,7 @@ std::string body_html(const RunRecord& record) {
   }
   if (const std::string programs = reproductions_html(record); !programs.empty())
     add("repros", "Stand-alone reproductions",
-        "Each minimal combination at its smallest sizes, as programs without this project. What was "
+        "Each minimal combination as programs without this project, at sizes that read well: a deviation there is another than in the matrix. What was "
         "seen of them here stands below.",
         programs);
   if (!record.launch.file.empty()) {

@@ -22,18 +22,6 @@ std::string fold(const std::string& summary, const std::string& body) {
   return fmt::format("<details><summary>{}</summary>\n\n{}\n</details>\n\n", summary, body);
 }
 
-// Lines as code, whatever backticks they hold.
-std::string fenced(const std::string& lines) {
-  std::size_t longest = 2;
-  std::size_t run = 0;
-  for (const char c : lines) {
-    run = c == '`' ? run + 1 : 0;
-    longest = std::max(longest, run);
-  }
-  const std::string fence(longest + 1, '`');
-  return fmt::format("{}\n{}{}\n", fence, lines, fence);
-}
-
 std::string counts(const Observation& seen, bool is_flaky) {
   const char* plural = seen.runs == 1 ? "" : "s";
   if (seen.runs == seen.passes)
@@ -136,7 +124,7 @@ class Page {
     std::string lines;
     for (std::size_t c = 0; c < record.result.details.size(); ++c)
       lines += command(repeat_line(record, c)) + "\n";
-    return lines.empty() ? "" : "### Repeat a failing run\n\n" + fenced(lines) + "\n";
+    return lines.empty() ? "" : "### Repeat a failing run\n\n" + markdown_code(lines) + "\n";
   }
 
   std::string fixes_section(const IsolationRecord& record) {
@@ -187,7 +175,7 @@ class Page {
       text += fmt::format(
           "| {}{} | {} | {} | {} |\n", inert(label_of(space, SettingSet{each.setting})),
           each.alone ? "" : " (constraints change others with it)",
-          counts(each.with, combination.flaky), inert(counts(each.without, combination.flaky)),
+          inert(counts(each.with, combination.flaky)), inert(counts(each.without, combination.flaky)),
           inert(label_of(space, each.without.assignment)));
     text += "\nIt fails whatever else is set:\n\n| switches on | runs |\n| --- | --- |\n";
     for (const Observation& each : combination.support)
@@ -208,7 +196,7 @@ class Page {
 
   std::string environment_section(const IsolationRecord& record) {
     std::string text = "### Command and environment\n\n" +
-                       fenced(command(shell_line(record.command)) + "\n") + "\n";
+                       markdown_code(command(shell_line(record.command))) + "\n";
     for (const auto& [name, value] : record.environment)
       text += fmt::format("- {}: {}\n", name, inert(value));
     if (record.scenario) text += fmt::format("\nUpstream: {}\n", inert(record.scenario->upstream));

@@ -118,14 +118,14 @@ std::string bug(const RunRecord& record, bool with_evidence) {
                      not_needed, not_needed.empty() ? "" : ". ", kVersionText);
 }
 
-// The first program for the stock framework; empty if there is none.
-std::string framework_program(const RunRecord& record) {
+// The first program for the stock framework that was not seen to fail at it; null if there is none.
+const Reproduction* framework_program(const RunRecord& record) {
   for (const FindingReproductions& finding : record.reproductions)
     for (const Reproduction& file : finding.files)
-      if (file.name.ends_with(".py") && !file.text.empty())
-        return fmt::format("{}: {}\n\n```python\n{}```\n", name_of(file.status),
-                           markdown_text(file.words), file.text);
-  return "";
+      if (file.name.ends_with(".py") && !file.text.empty() &&
+          file.status != Reproduction::Status::kNotShown)
+        return &file;
+  return nullptr;
 }
 
 std::string steps(const RunRecord& record, bool with_evidence) {
@@ -141,9 +141,10 @@ std::string steps(const RunRecord& record, bool with_evidence) {
   if (commands.empty()) commands = escape_controls(shell_line(record.command));
   std::string text = "Each line repeats one minimal combination on a CPU:\n\n" + fence(commands) +
                      (scales.empty() ? "" : "\nSmallest scale:\n\n" + scales);
-  if (const std::string program = with_evidence ? framework_program(record) : "";
-      !program.empty())
-    text += "\nOn the stock framework, without a GPU; when it was run here, " + program;
+  if (const Reproduction* program = with_evidence ? framework_program(record) : nullptr)
+    text += fmt::format("\nOn the stock framework, without a GPU ({}: {}):\n\n{}",
+                        name_of(program->status), markdown_text(program->words),
+                        markdown_code(program->text, "python"));
   return text;
 }
 
@@ -261,7 +262,7 @@ std::string completeness(const RunRecord& record, const IssueForm& form) {
   };
   std::string text = item(has_finding, "a minimal failing combination, with what passes beside it");
   text += item(has_finding, "a command that repeats it without a GPU");
-  text += item(!framework_program(record).empty(), "a program for the stock framework");
+  text += item(framework_program(record) != nullptr, "a program for the stock framework");
   text += item(has_finding, "candidate fixes, tried");
   text += item(!record.environment.empty(), "versions of what ran here");
   text += item(!record.launch.file.empty(), "your launch script (--from FILE)");

@@ -108,7 +108,8 @@ Json reproductions_json(const RunRecord& record) {
   Json list = Json::array();
   for (const FindingReproductions& finding : record.reproductions) {
     const JobResult& job = record.jobs[finding.job];
-    Json entry{{"label", minimal_label(job, job.minimal[finding.minimal])}};
+    Json entry{{"label", minimal_label(job, job.minimal[finding.minimal])},
+               {"sizes", finding.sizes}};
     if (!job.title.empty()) entry["job"] = job.title;
     entry["files"] = Json::array();
     for (const Reproduction& file : finding.files)

@@ -33,7 +33,8 @@ struct Part {
 };
 
 std::string rendered(const Part& part, std::size_t num_lines) {
-  if (part.whole && num_lines < part.lines.size()) return "";
+  if (part.whole && num_lines < part.lines.size())
+    return fmt::format("({}: left out for its length, see the run's folder)\n\n", part.summary);
   std::string text = part.head;
   for (std::size_t i = 0; i < num_lines; ++i) text += part.lines[i];
   if (num_lines < part.lines.size())
@@ -210,8 +211,7 @@ std::vector<Part> reproduction_parts(const RunRecord& record) {
                                       ? "a program for the stock framework, without a GPU"
                                       : "one C++20 source without dependencies"),
            .head = "",
-           .lines = {fmt::format("```{}\n{}```\n", file.name.ends_with(".py") ? "python" : "cpp",
-                                 file.text)},
+           .lines = {markdown_code(file.text, file.name.ends_with(".py") ? "python" : "cpp")},
            .whole = true});
     }
   std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
@@ -224,9 +224,11 @@ std::string reproductions_section(const RunRecord& record) {
   if (record.reproductions.empty()) return "";
   std::string text = "### Stand-alone reproductions, as built and run here\n\n";
   for (const FindingReproductions& finding : record.reproductions) {
-    text += fmt::format("- `{}`\n", label_of(record, finding));
+    text += fmt::format("- `{}`{}\n", label_of(record, finding),
+                        finding.sizes.empty() ? "" : ", at " + markdown_text(finding.sizes));
     for (const Reproduction& file : finding.files)
-      text += fmt::format("  - `{}`: {}: {}\n", path_of(finding, file), name_of(file.status),
+      text += fmt::format("  - {}: {}: {}\n", markdown_span(path_of(finding, file)),
+                          name_of(file.status),
                           markdown_text(file.words));
   }
   return text + "\n";
@@ -239,7 +241,7 @@ std::string run_section(const RunRecord& record) {
                                  escape_controls(shell_line(record.command)));
   for (const auto& [name, value] : record.environment)
     text += fmt::format("- {}: {}\n", markdown_text(name), markdown_text(value));
-  return text + fmt::format("- wall time: {:.2f} s\n- masked: {}\n", record.wall_seconds,
+  return text + fmt::format("- wall time: {:.2f} s, reproductions apart\n- masked: {}\n", record.wall_seconds,
                             record.masked.empty() ? "nothing" : markdown_text(record.masked));
 }
 

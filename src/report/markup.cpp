@@ -1,5 +1,9 @@
 #include "report/markup.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "terminal/escape.hpp"
 
 namespace culprit {
@@ -45,6 +49,25 @@ std::string markdown_text(std::string_view raw) {
       text += c;
   }
   return text;
+}
+
+std::string markdown_code(std::string_view lines, std::string_view language) {
+  std::string text = escape_controls_keep_lines(lines);
+  if (!text.ends_with('\n')) text += '\n';
+  std::size_t longest = 2;
+  std::size_t run = 0;
+  for (const char c : text) {
+    run = c == '`' ? run + 1 : 0;
+    longest = std::max(longest, run);
+  }
+  const std::string fence(longest + 1, '`');
+  return fmt::format("{}{}\n{}{}\n", fence, language, text, fence);
+}
+
+std::string markdown_span(std::string_view raw) {
+  std::string text = escape_controls(raw);
+  std::replace(text.begin(), text.end(), '`', '\'');
+  return "`" + text + "`";
 }
 
 }  // namespace culprit

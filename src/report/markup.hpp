@@ -13,4 +13,10 @@ std::string xml_text(std::string_view raw);
 // tables and code are text.
 std::string markdown_text(std::string_view raw);
 
+// Lines as a block of code, whatever backticks they hold; control characters become visible. `language` may be empty.
+std::string markdown_code(std::string_view lines, std::string_view language = "");
+
+// A word for a span of code.
+std::string markdown_span(std::string_view raw);
+
 }  // namespace culprit

@@ -139,17 +139,37 @@ std::size_t token_length(std::string_view text, std::size_t at) {
 // Whether a flag or variable of that name holds a secret: its last part says so.
 bool names_secret(std::string_view name) {
   const std::string low = lower(name);
+  if (low == "pwd") return false;  // the shell's folder
   for (const std::string_view last :
-       {"token", "secret", "password", "passwd", "credential", "credentials", "apikey"})
+       {"token", "secret", "pwd", "auth", "authorization", "credential", "credentials", "apikey"})
     if (low.ends_with(last) &&
         (low.size() == last.size() ||
          !std::isalnum(static_cast<unsigned char>(low[low.size() - last.size() - 1]))))
       return true;
+  // PGPASSWORD is one word.
+  for (const std::string_view last : {"password", "passwd", "passphrase"})
+    if (low.ends_with(last)) return true;
   for (const std::string_view last :
        {"api-key", "api_key", "access-key", "access_key", "secret-key", "secret_key", "private-key",
         "private_key", "access_key_id"})
     if (low.ends_with(last)) return true;
   return false;
+}
+
+// The value of a setting at `at`, as a shell or a config file writes it: quoted, then to the same
+// quote, else one word.
+std::size_t value_length(std::string_view text, std::size_t at) {
+  std::size_t open = at;
+  if (open < text.size() && text[open] == '\\') ++open;  // quotes within quotes
+  if (open < text.size() && (text[open] == '"' || text[open] == '\'')) {
+    const char quote = text[open];
+    for (std::size_t end = open + 1; end < text.size() && text[end] != '\n'; ++end)
+      if (text[end] == quote) return end + 1 - at;
+    return run_length(text, at, [](char c) { return c != '\n'; });  // cut before it ended
+  }
+  return run_length(text, at, [](char c) {
+    return c != ' ' && c != '\n' && c != '\'' && c != '"' && c != ')';
+  });
 }
 
 }  // namespace
@@ -188,7 +208,7 @@ std::string Redactor::count(const char* kind, const char* placeholder) {
 // "NAME=VALUE" and "--name VALUE" where the name says that the value is a secret: the value goes.
 std::size_t Redactor::match_secret(std::string_view text, std::size_t at, std::string& out) {
   const std::size_t name = run_length(text, at, [](char c) { return is_word(c) || c == '-'; });
-  if (name < 5 || !names_secret(text.substr(at, name))) return 0;
+  if (name < 3 || !names_secret(text.substr(at, name))) return 0;
   std::size_t value_at = at + name;
   const bool is_flag = text[at] == '-';
   if (value_at >= text.size() ||
@@ -196,9 +216,7 @@ std::size_t Redactor::match_secret(std::string_view text, std::size_t at, std::s
     return 0;
   ++value_at;
   while (value_at < text.size() && text[value_at] == ' ') ++value_at;
-  const std::size_t value = run_length(text, value_at, [](char c) {
-    return c != ' ' && c != '\n' && c != '\'' && c != '"' && c != ')';
-  });
+  const std::size_t value = value_length(text, value_at);
   if (value == 0 || text[value_at] == '<' || text[value_at] == '-') return 0;
   out = std::string(text.substr(at, value_at - at)) + count("credential", "<secret>");
   return value_at + value - at;
@@ -319,7 +337,10 @@ RunRecord redacted(RunRecord record, Redactor& redactor) {
     for (Triage& triage : of_job)
       for (TriageRow& row : triage.rows) redactor.mask(row.absent);
   for (FindingReproductions& finding : record.reproductions)
-    for (Reproduction& file : finding.files) redactor.mask(file.words);
+    for (Reproduction& file : finding.files) {
+      redactor.mask(file.words);
+      redactor.mask(file.text);
+    }
   for (JobResult& job : record.jobs) {
     for (Outcome& outcome : job.outcomes) redactor.mask(outcome);
     for (MinimalFinding& finding : job.minimal) {

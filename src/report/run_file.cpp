@@ -6,7 +6,11 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
+#include <utility>
 
+#include "base/ascii.hpp"
 #include "base/error.hpp"
 #include "base/version.hpp"
 #include "outcome/outcome_json.hpp"
@@ -58,7 +62,7 @@ LaunchNotes launch_from(const Json& object) {
           .unknown = object.at("unknown")};
 }
 
-Json reproductions_json(const RunRecord& record) {
+Json reproductions_record(const RunRecord& record) {
   Json list = Json::array();
   for (const FindingReproductions& finding : record.reproductions) {
     Json files = Json::array();
@@ -68,6 +72,7 @@ Json reproductions_json(const RunRecord& record) {
     list.push_back({{"job", finding.job},
                     {"minimal", finding.minimal},
                     {"folder", finding.folder},
+                    {"sizes", finding.sizes},
                     {"files", files}});
   }
   return list;
@@ -80,17 +85,33 @@ Reproduction::Status status_named(const std::string& name) {
   return Status::kNotWritten;
 }
 
-// A record that came from elsewhere must not make a report quote files from outside of its folder.
-bool stays_inside(const fs::path& relative) {
-  return relative.is_relative() && std::none_of(relative.begin(), relative.end(),
-                                                [](const fs::path& step) { return step == ".."; });
+// A record that came from elsewhere must not make a report quote files from outside of its folder,
+// nor break out of the line in which a path is shown.
+bool stays_inside(const fs::path& run_folder, const fs::path& within) {
+  const std::string text = within.string();
+  if (!within.is_relative() || !std::all_of(text.begin(), text.end(), [](char c) {
+        return is_alphanumeric(c) || std::string_view("_+-./").find(c) != std::string_view::npos;
+      }))
+    return false;
+  // Links are followed.
+  const fs::path root = fs::weakly_canonical(run_folder),
+                 real = fs::weakly_canonical(run_folder / within);
+  return std::mismatch(root.begin(), root.end(), real.begin(), real.end()).first == root.end();
+}
+
+std::size_t index_from(const Json& value, const fs::path& run_folder) {
+  if (!value.is_number_unsigned())
+    throw SetupError(fmt::format("{}: got {}, expected the number of a job or combination",
+                                 (run_folder / "run.json").string(), value.dump()));
+  return value.get<std::size_t>();
 }
 
 // A file that was taken away meanwhile is not written.
 FindingReproductions reproductions_from(const Json& object, const fs::path& run_folder) {
-  FindingReproductions finding{.job = object.at("job"),
-                               .minimal = object.at("minimal"),
+  FindingReproductions finding{.job = index_from(object.at("job"), run_folder),
+                               .minimal = index_from(object.at("minimal"), run_folder),
                                .folder = object.at("folder"),
+                               .sizes = object.at("sizes"),
                                .files = {}};
   for (const Json& entry : object.at("files")) {
     Reproduction file{.name = entry.at("file"),
@@ -98,7 +119,7 @@ FindingReproductions reproductions_from(const Json& object, const fs::path& run_
                       .words = entry.at("words"),
                       .text = {}};
     const fs::path within = fs::path(finding.folder) / file.name, path = run_folder / within;
-    if (!stays_inside(within))
+    if (!stays_inside(run_folder, within))
       throw SetupError(fmt::format("{}: reproduction '{}' is not in the run's folder",
                                    (run_folder / "run.json").string(), within.string()));
     if (file.status != Reproduction::Status::kNotWritten) {
@@ -148,7 +169,7 @@ std::string run_file(const RunRecord& record) {
            {"wall_seconds", record.wall_seconds},
            {"masked", record.masked},
            {"jobs", jobs},
-           {"reproductions", reproductions_json(record)}};
+           {"reproductions", reproductions_record(record)}};
   if (!record.triage.empty()) {
     run["triage"] = Json::array();
     for (const auto& of_job : record.triage) {
@@ -190,7 +211,7 @@ std::vector<RecordedCell> read_cells_file(const fs::path& folder) {
 RunRecord read_run(const fs::path& folder) {
   const fs::path file = folder / "run.json";
   RunRecord record;
-  Json jobs, triage;
+  Json jobs;
   try {
     const Json run = Json::parse(read_text(file));
     if (run.at("schema") != kRunSchema)
@@ -208,10 +229,12 @@ RunRecord read_run(const fs::path& folder) {
     record.masked = run.at("masked");
     if (run.contains("launch_script")) record.launch = launch_from(run["launch_script"]);
     jobs = run.at("jobs");
-    if (run.contains("triage")) triage = run["triage"];
+    for (const Json& of_job : run.value("triage", Json::array()))
+      record.triage.push_back(triage_from(of_job));
     for (const Json& finding : run.value("reproductions", Json::array()))
       record.reproductions.push_back(reproductions_from(finding, folder));
-    if (jobs.empty()) throw SetupError(fmt::format("{}: holds no job", file.string()));
+    if (!jobs.is_array() || jobs.empty())
+      throw SetupError(fmt::format("{}: holds no job", file.string()));
   } catch (const Json::exception& error) {
     throw SetupError(fmt::format("{}: not the record of a run: {}", file.string(), error.what()));
   }
@@ -223,25 +246,35 @@ RunRecord read_run(const fs::path& folder) {
   }
   record.num_trials = recorded.trials();
   for (std::size_t j = 0; j < jobs.size(); ++j) {
-    Cell pinned;
-    apply_settings(*record.scenario, pinned, settings_from(jobs[j].at("pinned")));
     try {
+      Cell pinned;
+      apply_settings(*record.scenario, pinned, settings_from(jobs[j].at("pinned")));
+      const bool with_recompute = jobs[j].at("with_recompute");
       record.jobs.push_back(run_matrix(
-          *record.scenario, make_matrix(*record.scenario, pinned, jobs[j].at("with_recompute")),
-          recorded));
+          *record.scenario, make_matrix(*record.scenario, pinned, with_recompute), recorded));
+      record.jobs.back().title = jobs[j].at("title");
+    } catch (const Json::exception& error) {
+      throw SetupError(fmt::format("{}: job {}: {}", file.string(), j, error.what()));
     } catch (const SetupError& error) {
       throw SetupError(fmt::format("{}: {}; it was written by another version of culprit or cut",
                                    (folder / "cells.jsonl").string(), error.what()));
     }
-    record.jobs.back().title = jobs[j].at("title");
     read_traces(record.jobs.back(), folder / "traces", trace_prefix(jobs.size(), j));
-    if (!triage.is_null()) record.triage.push_back(triage_from(triage.at(j)));
   }
+  bool is_triage_whole = record.triage.empty() || record.triage.size() == record.jobs.size();
+  for (std::size_t j = 0; is_triage_whole && j < record.triage.size(); ++j)
+    is_triage_whole = record.triage[j].size() == record.jobs[j].minimal.size();
+  if (!is_triage_whole)
+    throw SetupError(fmt::format("{}: a triage of combinations that the run does not have",
+                                 file.string()));
+  std::set<std::pair<std::size_t, std::size_t>> seen;
   for (const FindingReproductions& finding : record.reproductions)
     if (finding.job >= record.jobs.size() ||
-        finding.minimal >= record.jobs[finding.job].minimal.size())
-      throw SetupError(fmt::format("{}: reproductions of a combination that the run does not have",
-                                   file.string()));
+        finding.minimal >= record.jobs[finding.job].minimal.size() ||
+        !seen.emplace(finding.job, finding.minimal).second)
+      throw SetupError(fmt::format(
+          "{}: reproductions of a combination that the run does not have, or has twice",
+          file.string()));
   return record;
 }
 

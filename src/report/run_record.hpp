@@ -36,6 +36,7 @@ struct FindingReproductions {
   std::size_t job = 0;      // into RunRecord::jobs
   std::size_t minimal = 0;  // into JobResult::minimal
   std::string folder;       // in the run's folder: "repros/skip_c_identity+residual"
+  std::string sizes;        // of its programs, in words
   std::vector<Reproduction> files;
 };
 

@@ -24,12 +24,38 @@ std::string environment(const char* name, const std::string& otherwise = "") {
   return value && *value ? value : otherwise;
 }
 
+constexpr const char* kBuildFolder = "build";
+
 // Where files are built and run: in the folder of the cache where that can be made, else in the
-// temporary one.
+// temporary one. Builds of a process that was killed are still there; what is a day old is taken
+// away.
 fs::path build_parent(const fs::path& cache) {
   std::error_code error;
   if (!cache.empty()) fs::create_directories(cache, error);
-  return cache.empty() || error ? fs::temp_directory_path() : cache;
+  if (cache.empty() || error) {
+    const fs::path temporary = fs::temp_directory_path(error);
+    if (error)
+      throw SetupError(fmt::format("no folder to build in: $TMPDIR: {}", error.message()));
+    return temporary;
+  }
+  for (const auto& entry : fs::directory_iterator(cache, error)) {
+    std::error_code ignored;
+    const auto age = fs::file_time_type::clock::now() - entry.last_write_time(ignored);
+    if (entry.path().filename().string().starts_with(std::string(kBuildFolder) + "-") &&
+        age > std::chrono::hours(24))
+      fs::remove_all(entry.path(), ignored);
+  }
+  return cache;
+}
+
+// A command as an environment variable has it ("ccache g++"), to be run in another folder.
+std::vector<std::string> tool_words(const std::string& command) {
+  std::istringstream text(command);
+  std::vector<std::string> words;
+  for (std::string word; text >> word;) words.push_back(word);
+  if (words.empty()) return {command};
+  if (words[0].find('/') != std::string::npos) words[0] = fs::absolute(words[0]).string();
+  return words;
 }
 
 ProcessRequest request_of(std::vector<std::string> argv, const fs::path& folder,
@@ -82,6 +108,25 @@ std::string line_with(const std::string& text, const std::string& words) {
   return "";
 }
 
+// What a compiler complains of: the first line that names an error, else the first line.
+std::string first_complaint(const ProcessResult& result) {
+  std::istringstream lines(result.err.text() + result.out.text());
+  std::string first;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("error") != std::string::npos) return line;
+    if (first.empty()) first = line;
+  }
+  return first;
+}
+
+std::string last_line_of(const std::string& text) {
+  const std::size_t end = text.find_last_not_of('\n');
+  if (end == std::string::npos) return "";
+  const std::size_t begin = text.rfind('\n', end);
+  return text.substr(begin == std::string::npos ? 0 : begin + 1,
+                     end - (begin == std::string::npos ? 0 : begin + 1) + 1);
+}
+
 // What a file is run with: part of the key, so that a new compiler or release means a new run.
 // Empty: not here.
 std::string first_line_of(const std::vector<std::string>& command,
@@ -107,8 +152,8 @@ struct Job {
 
 std::vector<std::string> build_command(const Job& job, bool fixed,
                                        const ReproCheckOptions& options) {
-  std::vector<std::string> words{options.compiler, "-std=c++20", "-O0", "-pthread",
-                                 job.program(fixed) + ".cpp"};
+  std::vector<std::string> words = tool_words(options.compiler);
+  words.insert(words.end(), {"-std=c++20", "-pthread", job.program(fixed) + ".cpp"});
   if (job.is_test()) words.insert(words.end(), {"-lgtest", "-lgtest_main"});
   words.insert(words.end(), {"-o", job.program(fixed)});
   return words;
@@ -129,13 +174,18 @@ ReproCheck judge_job(const Job& job) {
                 check.output_tail.find("cannot find -lgtest") != std::string::npos)) {
       check.words = "no GoogleTest (Debian: apt-get install libgtest-dev)";
     } else {
-      check.status = Status::kNotShown;
+      // A compiler that is too old, a full disk: it says nothing of what the program would show.
       check.words = "does not build: " + describe(*build);
+      if (const std::string why = first_complaint(*build); !why.empty()) check.words += ": " + why;
     }
     return check;
   }
   const ProcessResult& run = *job.run;
   check.output_tail = tail_of(run);
+  if (!ended_by_itself(run)) {
+    check.words = describe(run);
+    return check;
+  }
   const std::string line = line_with(run.out.text(), job.file->shows);
   const bool shown =
       run.end == ProcessEnd::kExited && run.value == job.file->exit_status && !line.empty();
@@ -143,11 +193,18 @@ ReproCheck judge_job(const Job& job) {
   if (!shown) {
     check.words = fmt::format("{}; expected exit status {} and a line that begins with {}",
                               describe(run), job.file->exit_status, job.file->shows);
+    if (const std::string why = last_line_of(check.output_tail); !why.empty())
+      check.words += "; it ended with: " + why;
     return check;
   }
   check.words = fmt::format("exit status {}, {}", run.value, line);
   if (!job.is_test()) return check;
   const ProcessResult& fixed = *job.fixed_run;
+  if (!ended_by_itself(fixed)) {
+    check.status = Status::kNotRun;
+    check.words = "green today; with the marked line changed: " + describe(fixed);
+    return check;
+  }
   const bool red = fixed.end == ProcessEnd::kExited && fixed.value == 1 &&
                    !line_with(fixed.out.text(), "[  FAILED  ]").empty();
   check.words = red ? "green today, red with the marked line changed as the fix would"
@@ -160,12 +217,6 @@ ReproCheck judge_job(const Job& job) {
   return check;
 }
 
-bool all_ended_by_themselves(const Job& job) {
-  for (const auto* result : {&job.build, &job.run, &job.fixed_build, &job.fixed_run})
-    if (*result && !ended_by_itself(**result)) return false;
-  return job.missing.empty();
-}
-
 std::string fixed_text(const ReproFile& file) {
   std::string text = file.text;
   const auto at = text.find(file.rule_line);
@@ -174,7 +225,7 @@ std::string fixed_text(const ReproFile& file) {
 
 void build_and_run(std::vector<Job>& jobs, const ReproCheckOptions& options) {
   const TemporaryFolder folder(
-      build_parent(options.cache), "build",
+      build_parent(options.cache), kBuildFolder,
       ", and reproductions are built in it; set XDG_CACHE_HOME or TMPDIR to a folder that can "
       "be written");
   std::vector<ProcessRequest> requests;
@@ -202,10 +253,14 @@ void build_and_run(std::vector<Job>& jobs, const ReproCheckOptions& options) {
   for (Job& job : jobs) {
     if (!job.missing.empty()) continue;
     const fs::path own = folder_of(job);
-    fs::create_directory(own);
+    std::error_code error;
+    fs::create_directory(own, error);
+    if (error) throw SetupError(fmt::format("{}: can't be made: {}", own.string(), error.message()));
     write_whole_file(own / job.file->name, job.file->text);
     if (job.is_python()) {
-      add({options.python, job.file->name}, own, job.run);
+      std::vector<std::string> words = tool_words(options.python);
+      words.push_back(job.file->name);
+      add(std::move(words), own, job.run);
       continue;
     }
     add(build_command(job, /*fixed=*/false, options), own, job.build);
@@ -226,10 +281,12 @@ void build_and_run(std::vector<Job>& jobs, const ReproCheckOptions& options) {
 // The releases of PaddlePaddle and Python; empty: no such interpreter, or none with PaddlePaddle.
 std::string ask_python(const ReproCheckOptions& options) {
   // The metadata alone: importing takes seconds.
-  return first_line_of({options.python, "-c",
-                        "import importlib.metadata as m, sys; print(m.version('paddlepaddle'), "
-                        "sys.version.split()[0])"},
-                       options);
+  std::vector<std::string> words = tool_words(options.python);
+  words.insert(words.end(),
+               {"-c",
+                "import importlib.metadata as m, sys; print(m.version('paddlepaddle'), "
+                "sys.version.split()[0])"});
+  return first_line_of(words, options);
 }
 
 std::string why_no_python(const ReproFile& file, const std::string& releases) {
@@ -275,7 +332,11 @@ std::vector<ReproCheck> check_repro_files(const std::vector<ReproResult>& files,
       job.tool = fmt::format("{} {}", options.python, *python);
       job.missing = why_no_python(*job.file, *python);
     } else {
-      if (!compiler) compiler = first_line_of({options.compiler, "--version"}, options);
+      if (!compiler) {
+        std::vector<std::string> words = tool_words(options.compiler);
+        words.push_back("--version");
+        compiler = first_line_of(words, options);
+      }
       job.tool = fmt::format("{} {}", options.compiler, *compiler);
     }
     if (const auto known = cache.find(*job.file, job.tool); known && job.missing.empty()) {
@@ -290,9 +351,7 @@ std::vector<ReproCheck> check_repro_files(const std::vector<ReproResult>& files,
   if (any_to_run) build_and_run(jobs, options);
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     checks[places[j]] = judge_job(jobs[j]);
-    // A deadline says more about this machine's load than about the file.
-    if (all_ended_by_themselves(jobs[j]))
-      cache.keep(*jobs[j].file, jobs[j].tool, checks[places[j]]);
+    cache.keep(*jobs[j].file, jobs[j].tool, checks[places[j]]);
   }
   return checks;
 }

@@ -32,8 +32,8 @@ ReproCheckOptions default_check_options();
 struct ReproCheck {
   enum class Status {
     kShown,     // it showed the outcome (of a test: green today, red with the rule's line changed)
-    kNotShown,  // it ran or was built, but not so
-    kNotRun,    // what it takes is not here
+    kNotShown,  // it ran to its end, but not so
+    kNotRun,    // what it takes is not here, or it did not build or end
     kRefused,   // there is no such file
   };
   std::string name;
@@ -44,7 +44,8 @@ struct ReproCheck {
 };
 
 // One for each file, in order; files of several cells in one call share what is asked of the tools.
-// Files that aren't here or can't be written cost the cache, not the result. Errors: SetupError
+// Files that aren't here or can't be written cost the cache, not the result. Only what ran to its end
+// is kept. Errors: SetupError
 // where no folder for the builds can be made, or the run was cancelled.
 std::vector<ReproCheck> check_repro_files(const std::vector<ReproResult>& files,
                                           const ReproCheckOptions& options);

@@ -209,7 +209,7 @@ ReproResult cpp_repro(const ReproPlan& plan) {
   const ProgramText program = program_text(plan, Language::kCpp);
   const std::string outcome_class = plan.outcome_words.substr(0, plan.outcome_words.find(' '));
   std::string text =
-      head(plan, "g++ -std=c++20 -O1 -pthread repro.cpp -o repro && ./repro; echo $?",
+      head(plan, "g++ -std=c++20 -pthread repro.cpp -o repro && ./repro; echo $?",
            fmt::format("Exit status {} and {} today, 0 once it's fixed{}.", plan.exit_status,
                        plan.outcome_words,
                        plan.traits.has("error") ? "; gradients are not compared here" : ""));
@@ -236,7 +236,7 @@ ReproResult cpp_test(const ReproPlan& plan) {
         "no single line of the model is the rule at fault: this needs no switch but "
         "recomputation"};
   std::string text = head(plan,
-                          "g++ -std=c++20 -O1 -pthread repro_test.cpp -lgtest -lgtest_main -o "
+                          "g++ -std=c++20 -pthread repro_test.cpp -lgtest -lgtest_main -o "
                           "repro_test && ./repro_test",
                           fmt::format("Green while the outcome is {}. The line marked RULE models "
                                       "the rule at fault; changed as a fix would, the test "

@@ -101,8 +101,8 @@ std::optional<CollectiveDifference> first_difference(const RankTrace& failing,
     difference.in_words = fmt::format("{} is call {} of the passing run and comes later here",
                                       in_words(expected[0]), position);
   else if (got.empty())
-    difference.in_words = fmt::format("ends after {} calls; the next of the passing run is {}",
-                                      position, in_words(expected[0]));
+    difference.in_words = fmt::format("ends after {} call{}; the next of the passing run is {}",
+                                      position, position == 1 ? "" : "s", in_words(expected[0]));
   else
     difference.in_words =
         fmt::format("call {} of the passing run, {}, is missing", position, in_words(expected[0]));

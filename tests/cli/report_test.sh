@@ -35,17 +35,38 @@ check "a run of an older release" 0 'SAVE_NONE' "$culprit" run nonreentrant_froz
 check "and of a newer one" 0 'frozen' "$culprit" run nonreentrant_frozen_linear --no-verify --out newer
 check "what got worse since a release is named with it" 1 'turned silent since paddle@3.3.1' "$culprit" diff older newer
 
+check "an older release is no since" 0 'differs under paddle@2.6.2' "$culprit" diff newer older
+for damage in 's|"jobs": \[|"jobs": 5, "x": [|' 's|"title": ""|"title": 5|' 's|"with_recompute": true|"with_recompute": 7|' 's|"minimal": 0|"minimal": 1e300|' 's|"minimal": 0|"minimal": 9|'; do
+  rm -rf damaged
+  cp -r main damaged
+  sed -i "$damage" damaged/run.json
+  check "a damaged record is said to be one: $damage" 3 'run.json|cells.jsonl' "$culprit" report damaged
+done
+
 # Stand-alone reproductions.
-verified() { env XDG_CACHE_HOME="$work/cache" "$culprit" run overlap_stopped_input --out "$1"; }
+# A compiler that fails as long as there is a file "broken".
+printf '#!/bin/sh\n[ "$1" != --version ] && [ -e "%s/broken" ] && { echo no space left >&2; exit 1; }\nexec g++ "$@"\n' "$work" >compiler
+chmod +x compiler
+verified() { env CXX="$work/compiler" XDG_CACHE_HOME="$work/cache" "$culprit" run overlap_stopped_input --out "$1"; }
+touch broken
+check "a build that fails is not run, with the reason" 0 'repro.cpp: not run here: does not build: exit status 1: no space left' verified unbuilt
+rm broken
 check "reproductions are built and run" 0 'repro_test.cpp: shown for 1 of 1' verified verified
+touch broken
+check "seen before: nothing is built" 0 'repro_test.cpp: shown for 1 of 1' verified verified2
+check "no place to build costs no report" 0 'repro.cpp: not run here: not checked: ' env -u HOME -u XDG_CACHE_HOME TMPDIR=/nonexistent "$culprit" run overlap_stopped_input --out no_place
+[ -s no_place/report.html ] || { echo "FAILED no_place/report.html is missing"; failures=$((failures + 1)); }
 check "what was seen is in the report" 0 'repros/.*/repro.cpp`: shown: exit status 10, ERROR' cat verified/report.md
 check "the program stands in the report" 0 '^import paddle' cat verified/report.md
-check "seen before" 0 'repro_test.cpp: shown for 1 of 1' verified verified2
 cp -r verified less
 rm less/repros/*/repro.py
 check "a reproduction that was taken away is said" 0 'repro.py: not written: no longer in the run' "$culprit" report less
 cp -r verified outside
 sed -i 's|"folder": "repros/|"folder": "../home/|' outside/run.json
+cp -r verified linked
+ln -s "$work/home" linked/repros/x
+sed -i 's|"folder": "repros/[^"]*"|"folder": "repros/x"|' linked/run.json
+check "nor by a link" 3 "is not in the run's folder" "$culprit" report linked
 check "a record can't quote files from elsewhere" 3 "is not in the run's folder" "$culprit" report outside
 # Stopped while they are built: what is found is kept.
 printf '#!/bin/sh\ncase "$1" in --version) echo slow 1;; *) touch "%s/building"; sleep 60;; esac\n' "$work" >slow_compiler

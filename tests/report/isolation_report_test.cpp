@@ -172,6 +172,9 @@ TEST_F(IsolationReportTest, MarkdownIsInertAndBounded) {
 
 TEST_F(IsolationReportTest, PrivateThingsAreMaskedWhereverTheyCome) {
   redactor_ = Redactor({.home = "/home/ada", .user = "ada", .host = "ada_gpu_17"});
+  Combination& combination = result_.search.combinations[0];
+  combination.necessity[0].with.different = 1;
+  combination.necessity[0].with.other_fingerprint = "EXIT:1:no /home/ada/x | <img src=x>";
   result_.details[0].note = "no file /home/ada/secret/model.py on ada_gpu_17";
   IsolationRecord with = record();
   with.command = {"culprit", "--command", "/home/ada/train.sh --token abcdef0123456789abcdef"};
@@ -183,6 +186,7 @@ TEST_F(IsolationReportTest, PrivateThingsAreMaskedWhereverTheyCome) {
       EXPECT_EQ(text.find(name), std::string::npos) << name << " in\n" << text;
     EXPECT_NE(text.find("~/train.sh"), std::string::npos) << text;
   }
+  EXPECT_EQ(isolation_markdown(with, redactor_).find("<img"), std::string::npos);
   EXPECT_NE(redactor_.summary(), "");
 }
 

@@ -60,6 +60,7 @@ inline RunRecord made_up_record() {
   record.jobs.push_back(std::move(job));
   record.reproductions = {
       {.folder = "repros/skip_c_identity+residual",
+       .sizes = "tp 2 x pp 1",
        .files = {{.name = "repro.py", .words = kHostile, .text = "import paddle\n"},
                  {.name = "repro.cpp",
                   .status = Reproduction::Status::kShown,

@@ -37,6 +37,13 @@ TEST(RedactTest, CredentialsUuidsAndMail) {
   EXPECT_EQ(masked("d41d8cd98f00b204e9800998ecf8427e"), "<secret>");
   EXPECT_EQ(masked("WANDB_API_KEY=abc --hub-token xyz1"),
             "WANDB_API_KEY=<secret> --hub-token <secret>");
+  EXPECT_EQ(masked("--password 'hunter5' --token \"hunter A B\" x"),
+            "--password <secret> --token <secret> x");
+  EXPECT_EQ(masked("env WANDB_API_KEY=\"hunter4\" PGPASSWORD=hunter2 sh"),
+            "env WANDB_API_KEY=<secret> PGPASSWORD=<secret> sh");
+  EXPECT_EQ(masked("--mysql_pwd X --auth \"Bearer X\""), "--mysql_pwd <secret> --auth <secret>");
+  EXPECT_EQ(masked("sh -c 'run --token \"a b\" --tp 2'"), "sh -c 'run --token <secret> --tp 2'");
+  EXPECT_EQ(masked("--token 'never closed"), "--token <secret>");
   EXPECT_EQ(masked("https://me:pw@git.example.org/x"), "https://<secret>@git.example.org/x");
   EXPECT_EQ(masked("123e4567-e89b-12d3-a456-426614174000"), "<uuid>");
   EXPECT_EQ(masked("to grace.hopper@navy.mil"), "to <email>");

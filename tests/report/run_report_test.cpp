@@ -82,6 +82,13 @@ TEST_F(RunReportTest, ProgramsAreQuotedAndWhatWasSeenOfThemStandsWithTheMachine)
   EXPECT_GT(text.find("repros/skip_c_identity+residual/repro.cpp`: shown: exit status 10"),
             text.find("as built and run here"));
   EXPECT_NE(text.find("`repro_test.cpp`: not written: "), std::string::npos) << text;
+  // A program that closes its block of code, and one of many lines on the page.
+  record_.reproductions[0].files[0].text = "one\n```\n<img src=x>\n\x1b[2J\n";
+  EXPECT_NE(markdown_report(record_).find("````python\none\n```\n<img src=x>\n\\x1B[2J\n````\n"),
+            std::string::npos)
+      << markdown_report(record_);
+  EXPECT_NE(html_report(record_).find("<pre>one\n```\n&lt;img src=x&gt;\n\\x1B[2J\n</pre>"),
+            std::string::npos);
   const std::vector<std::string> lines = reproductions_in_words(record_);
   ASSERT_EQ(lines.size(), 3U);
   EXPECT_EQ(lines[1], "repro.cpp: shown for 1 of 1");

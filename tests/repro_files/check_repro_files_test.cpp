@@ -113,7 +113,7 @@ TEST_F(CheckReproFilesTest, AHangEndsAtTheDeadlineAndIsNotKept) {
   options_.deadline = std::chrono::milliseconds(500);
   const ReproFile file = script("sleep 60");
   const ReproCheck first = check(file);
-  EXPECT_EQ(first.status, Status::kNotShown);
+  EXPECT_EQ(first.status, Status::kNotRun);
   EXPECT_NE(first.words.find("deadline"), std::string::npos) << first.words;
   EXPECT_FALSE(check(file).from_cache);
 }
@@ -127,11 +127,36 @@ TEST_F(CheckReproFilesTest, WithoutPaddleItSaysWhatToInstall) {
   EXPECT_EQ(old.status, Status::kNotRun);
   EXPECT_NE(old.words.find("2.6.2"), std::string::npos) << old.words;
 }
-TEST_F(CheckReproFilesTest, AFailedBuildIsNotShown) {
-  const ReproCheck failed =
-      check({.name = "repro.cpp", .text = "int", .exit_status = 10, .shows = "ERROR"});
-  EXPECT_EQ(failed.status, Status::kNotShown);
-  EXPECT_NE(failed.words.find("does not build"), std::string::npos) << failed.words;
+TEST_F(CheckReproFilesTest, AFailedBuildSaysNothingOfTheOutcomeAndIsTriedAgain) {
+  const ReproFile file{.name = "repro.cpp", .text = "int", .exit_status = 10, .shows = "ERROR"};
+  options_.compiler = program("compiler",
+                              "[ \"$1\" = --version ] && { echo compiler 1; exit; }\n"
+                              "echo In file; echo disk error: full >&2; exit 1");
+  const ReproCheck failed = check(file);
+  EXPECT_EQ(failed.status, Status::kNotRun);
+  EXPECT_EQ(failed.words, "does not build: exit status 1: disk error: full");
+  // The same compiler, healed.
+  program("compiler",
+          "[ \"$1\" = --version ] && { echo compiler 1; exit; }\n"
+          "for last; do :; done; printf '#!/bin/sh\\necho ERROR so; exit 10\\n' >$last; chmod +x $last");
+  EXPECT_EQ(check(file).status, Status::kShown);
+}
+TEST_F(CheckReproFilesTest, AToolMayBeSeveralWordsOrARelativePath) {
+  const fs::path before = fs::current_path();
+  fs::current_path(folder_);
+  options_.python = "./python";
+  EXPECT_EQ(check(script("echo WRONG_GRAD; exit 11")).status, Status::kShown);
+  options_.python = "/usr/bin/env " + (folder_ / "python").string();
+  EXPECT_EQ(check(script("echo WRONG_GRAD; exit 11")).status, Status::kShown);
+  fs::current_path(before);
+}
+TEST_F(CheckReproFilesTest, WhatAKilledProcessLeftIsTakenAwayAfterADay) {
+  const fs::path old = options_.cache / "build-abc", young = options_.cache / "build-def";
+  for (const fs::path& folder : {old, young}) fs::create_directories(folder / "0");
+  fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours(25));
+  check(script("echo WRONG_GRAD; exit 11"));
+  EXPECT_FALSE(fs::exists(old));
+  EXPECT_TRUE(fs::exists(young));
 }
 TEST_F(CheckReproFilesTest, ATestWithoutGoogleTestIsNotRun) {
   options_.compiler = program(
