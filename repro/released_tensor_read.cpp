@@ -58,7 +58,8 @@ const Scenario& released_tensor_read() {
           {.switches = {{"recompute", "reentrant"}},
            .outcome = OutcomeClass::kError, .kind = "GRAPH_FREED", .phase = "backward"},
           {.switches = {{"capture", "sent"}, {"pp", "2"}, {"release", "1"}, {"recompute", "nonreentrant"}},
-           .outcome = OutcomeClass::kError, .kind = "USE_AFTER_RELEASE", .phase = "recompute"}}};
+           .outcome = OutcomeClass::kError, .kind = "USE_AFTER_RELEASE", .phase = "recompute"}},
+      .reads_released_outputs = true};
   return scenario;
 }
 

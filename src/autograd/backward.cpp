@@ -50,6 +50,23 @@ void accumulate(Context& context, Tensor& slot, const Tensor& grad) {
   slot = context.wrap(std::move(total));
 }
 
+// Whether the node is left out because no gradient arrived: what it gives on is none (rule 25).
+bool passes_none_on(const Context& context, const Node& node, const std::vector<Tensor>& grads) {
+  return context.rules().missing_gradient_stays_none && !node.is_custom_function() &&
+         std::none_of(grads.begin(), grads.end(), [](const Tensor& grad) { return grad.defined(); });
+}
+
+// Takes the node that runs next: the front, or under rule 28 the one that was made last.
+std::shared_ptr<Node> take_next(const Context& context, std::deque<std::shared_ptr<Node>>& ready) {
+  auto next = ready.begin();
+  if (context.rules().newest_node_first && !(*next)->is_accumulation())
+    next = std::max_element(ready.begin(), ready.end(),
+                            [](const auto& a, const auto& b) { return a->number() < b->number(); });
+  std::shared_ptr<Node> node = std::move(*next);
+  ready.erase(next);
+  return node;
+}
+
 // Rule 4: what a reached node gets where no gradient arrived.
 void fill_missing(Context& context, const Node& node, std::vector<Tensor>& grads) {
   for (std::size_t slot = 0; slot < grads.size(); ++slot) {
@@ -72,6 +89,9 @@ void fill_missing(Context& context, const Node& node, std::vector<Tensor>& grads
 
 void backward(Context& context, const std::vector<Tensor>& roots, const std::vector<Tensor>& grads) {
   const auto has_history = [](const Tensor& root) { return !root.stop_gradient() && root.object()->node; };
+  for (const Tensor& root : roots)
+    if (context.rules().stopped_root_is_error && root.stop_gradient())
+      throw SubjectError(kind::kNoGradFn, "element 0 of tensors does not require grad and does not have a grad_fn");
   // The queue owns its nodes: a non-reentrant replay may rebase the object that held the last reference.
   std::deque<std::shared_ptr<Node>> ready;
   for (const Tensor& root : roots) {
@@ -94,11 +114,13 @@ void backward(Context& context, const std::vector<Tensor>& roots, const std::vec
   // A root that leads to another root's node waits for it like any consumer.
   std::erase_if(ready, [&](const auto& node) { return pending[node.get()].unfinished_consumers > 0; });
   while (!ready.empty()) {
-    const std::shared_ptr<Node> node = ready.front();
-    ready.pop_front();
+    const std::shared_ptr<Node> node = take_next(context, ready);
     std::vector<Tensor> arrived = std::move(pending[node.get()].grads);
-    fill_missing(context, *node, arrived);
-    const std::vector<Tensor> results = node->backward(context, arrived);
+    std::vector<Tensor> results(node->edges().size());
+    if (!passes_none_on(context, *node, arrived)) {
+      fill_missing(context, *node, arrived);
+      results = node->backward(context, arrived);
+    }
     node->release_saved();
     if (context.observer) context.observer->backward_done(node);
     context.operation_done();

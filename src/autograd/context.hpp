@@ -45,6 +45,9 @@ class Context {
   Tensor wrap(std::shared_ptr<TensorImpl> impl, bool stop_gradient = true) {
     return Tensor(std::move(impl), "generated_tensor_" + std::to_string(next_name_++), stop_gradient);
   }
+  // Nodes are numbered as they are made.
+  std::uint64_t next_node_number() { return next_node_number_++; }
+
   OperationObserver* observer = nullptr;  // not owned; may be null
   // Called after each operator, function and collective of this rank: the harness's sign of life.
   std::function<void()> on_operation;
@@ -62,6 +65,7 @@ class Context {
   std::shared_ptr<SavedTensorHooks> hooks_;
   int replay_depth_ = 0;
   std::uint64_t next_name_ = 0;
+  std::uint64_t next_node_number_ = 0;
 };
 
 // Sets gradient mode for a scope.

@@ -24,6 +24,7 @@ Tensor record(Context& context, const char* name, std::shared_ptr<TensorImpl> im
   std::shared_ptr<Node> node;
   if (needs_history(context, inputs)) {
     node = make_node();
+    node->set_number(context.next_node_number());
     node->take_edges(inputs);
     Node::set_history(node, {result});
   }
@@ -42,14 +43,20 @@ Tensor scaled(Context& context, const Tensor& a, float factor) {
 class MatmulNode final : public Node {
  public:
   MatmulNode(Context& context, const Tensor& x, const Tensor& w)
-      : Node("matmul"), x_(context, x), w_(context, w) {}
+      : Node("matmul"),
+        has_x_(!context.rules().matmul_saves_what_it_needs || !w.stop_gradient()),
+        has_w_(!context.rules().matmul_saves_what_it_needs || !x.stop_gradient()),
+        inner_(w.shape().rows) {
+    if (has_x_) x_ = SavedTensor(context, x);
+    if (has_w_) w_ = SavedTensor(context, w);
+  }
   std::vector<Tensor> backward(Context& context, const std::vector<Tensor>& grads) override {
-    const Tensor x = x_.unpack(context);  // [T, I]
-    const Tensor w = w_.unpack(context);  // [I, O]
-    const auto& dy = grads[0].impl();     // [T, O]
+    const Tensor x = has_x_ ? x_.unpack(context) : Tensor();  // [T, I]
+    const Tensor w = has_w_ ? w_.unpack(context) : Tensor();  // [I, O]
+    const auto& dy = grads[0].impl();                         // [T, O]
     std::vector<Tensor> results(2);
-    const auto [rows, inner] = x.shape();
-    const auto outer = w.shape().cols;
+    const auto [rows, outer] = dy->shape();
+    const auto inner = inner_;
     if (edges()[0].node) {
       auto dx = context.allocate({rows, inner});
       context.backend().matmul(dy->data(), false, w.impl()->data(), true, dx->data(), rows, inner,
@@ -70,18 +77,23 @@ class MatmulNode final : public Node {
   }
 
  private:
+  bool has_x_, has_w_;
+  std::int64_t inner_;
   SavedTensor x_, w_;
 };
 
-// a +/- b. Each side gets memory of its own: an in-place write to one side's gradient (an
-// all-reduce) must not reach the other.
+// a +/- b. Each side gets memory of its own, but under rule 28: an in-place write to one side's gradient (an all-reduce)
+// must not reach the other.
 class AddNode final : public Node {
  public:
   AddNode(const char* name, float b_sign) : Node(name), b_sign_(b_sign) {}
   std::vector<Tensor> backward(Context& context, const std::vector<Tensor>& grads) override {
     std::vector<Tensor> results(2);
-    if (edges()[0].node) results[0] = scaled(context, grads[0], 1.0F);
-    if (edges()[1].node) results[1] = scaled(context, grads[0], b_sign_);
+    const auto side = [&](float sign) {
+      return context.rules().add_shares_gradient && sign == 1.0F ? grads[0] : scaled(context, grads[0], sign);
+    };
+    if (edges()[0].node) results[0] = side(1.0F);
+    if (edges()[1].node) results[1] = side(b_sign_);
     return results;
   }
 
@@ -211,14 +223,16 @@ Tensor view(Context& context, const Tensor& a, Shape shape) {
     throw std::invalid_argument(
         fmt::format("[view] element counts differ, got [{}, {}] of [{}, {}]", shape.rows,
                     shape.cols, a.shape().rows, a.shape().cols));
-  return record(context, "view", a.impl()->view(shape), {a},
-                [&] { return std::make_shared<ViewNode>(a.shape()); });
+  const Tensor result = record(context, "view", a.impl()->view(shape), {a},
+                               [&] { return std::make_shared<ViewNode>(a.shape()); });
+  result.object()->is_view = true;
+  return result;
 }
 
 Tensor detach(Context& context, const Tensor& a) { return context.wrap(a.impl()); }
 
 Tensor reshape(Context& context, const Tensor& a, Shape shape) {
-  return shape == a.shape() ? a : view(context, a, shape);
+  return shape == a.shape() && !context.rules().reshape_gives_view ? a : view(context, a, shape);
 }
 
 Tensor assign(Context& context, const Tensor& a) {

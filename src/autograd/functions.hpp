@@ -8,9 +8,9 @@
 
 namespace culprit {
 
-// x [T, I] times w [I, O] -> [T, O]. Saves and version-checks both, even if one needs no gradient.
+// x [T, I] times w [I, O] -> [T, O]. Saves and version-checks both, even if one needs no gradient (but for rule 27).
 Tensor matmul(Context& context, const Tensor& x, const Tensor& w);
-// a + b, same shape. Saves nothing. The two sides' gradients never share memory.
+// a + b, same shape. Saves nothing. The two sides' gradients never share memory (but for rule 28).
 Tensor add(Context& context, const Tensor& a, const Tensor& b);
 // a - b, same shape. Saves nothing.
 Tensor subtract(Context& context, const Tensor& a, const Tensor& b);
@@ -26,7 +26,7 @@ Tensor mean(Context& context, const Tensor& a);
 Tensor view(Context& context, const Tensor& a, Shape shape);
 // alias: a new object on a's own impl, without history and with stop_gradient=true.
 Tensor detach(Context& context, const Tensor& a);
-// alias: `a` itself when the shape is its own (rule 1), else a view.
+// alias: `a` itself when the shape is its own (rule 1; a view under rule 21), else a view.
 Tensor reshape(Context& context, const Tensor& a, Shape shape);
 // What an identity copy does: a fresh copy of the values. Saves nothing.
 Tensor assign(Context& context, const Tensor& a);

@@ -26,6 +26,7 @@ void Node::take_edges(const std::vector<Tensor>& inputs) {
       edges_.emplace_back();
       continue;
     }
+    require_history(input);
     auto& object = *input.object();
     if (!object.node) {
       object.node = std::make_shared<AccumulationNode>(input);
@@ -39,7 +40,8 @@ void Node::take_edges(const std::vector<Tensor>& inputs) {
 void Node::set_history(const std::shared_ptr<Node>& node, const std::vector<Tensor>& outputs) {
   node->output_shapes_.clear();
   for (std::size_t slot = 0; slot < outputs.size(); ++slot) {
-    node->output_shapes_.push_back(outputs[slot].shape());
+    node->output_shapes_.push_back(outputs[slot].defined() ? outputs[slot].shape() : Shape{});
+    if (!outputs[slot].defined()) continue;
     auto& object = *outputs[slot].object();
     object.stop_gradient = false;
     object.node = node;
@@ -51,8 +53,13 @@ std::vector<Tensor> AccumulationNode::backward(Context& context, const std::vect
   const auto leaf = leaf_.lock();
   if (!leaf || !grads[0].defined()) return {};
   const auto& arrived = grads[0].impl();
-  if (!leaf->grad) {
+  if (!leaf->grad && !context.rules().add_shares_gradient) {
     leaf->grad = arrived;
+    return {};
+  }
+  if (!leaf->grad) {
+    leaf->grad = context.allocate(arrived->shape());
+    context.backend().scale(1.0F, arrived->data(), leaf->grad->data(), arrived->num_elements());
     return {};
   }
   auto total = context.allocate(arrived->shape());
@@ -60,6 +67,15 @@ std::vector<Tensor> AccumulationNode::backward(Context& context, const std::vect
                         total->num_elements());
   leaf->grad = std::move(total);
   return {};
+}
+
+void require_history(const Tensor& tensor) {
+  const auto& object = *tensor.object();
+  if (!object.made_by_function || tensor.released() || object.impl->inplace_version() == object.made_at_version) return;
+  throw SubjectError(kind::kViewInplace,
+                     "Output 0 of " + object.node->name() +
+                         " is a view and its base or another view of its base has been modified inplace. This view was "
+                         "created inside a custom Function (or because an input was returned as-is)");
 }
 
 bool Tensor::is_leaf() const { return !object_->node || object_->node->is_accumulation(); }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -36,13 +37,18 @@ class Node {
   virtual void release_saved() {}
   virtual MissingGradient missing_gradient() const { return MissingGradient::kZeros; }
   virtual bool is_accumulation() const { return false; }
+  virtual bool is_custom_function() const { return false; }
 
   // Takes the input edges from the inputs' metas as they are now (rule 3), creating the accumulation
   // nodes of leaves that need a gradient. An undefined input gets an empty edge.
   void take_edges(const std::vector<Tensor>& inputs);
   // Points the objects' metas at this node, output i at slot i (rule 6: rebases an object passed in).
-  // stop_gradient becomes false.
+  // stop_gradient becomes false. An undefined output keeps its slot and is left alone.
   static void set_history(const std::shared_ptr<Node>& node, const std::vector<Tensor>& outputs);
+
+  // Its place in the order in which nodes are made; a custom function's before its forward (rule 28).
+  void set_number(std::uint64_t number) { number_ = number; }
+  std::uint64_t number() const { return number_; }
 
   const std::string& name() const { return name_; }
   const std::vector<Edge>& edges() const { return edges_; }
@@ -50,6 +56,7 @@ class Node {
 
  private:
   std::string name_;
+  std::uint64_t number_ = 0;
   std::vector<Edge> edges_;
   std::vector<Shape> output_shapes_;
 };
@@ -66,6 +73,10 @@ class AccumulationNode final : public Node {
  private:
   std::weak_ptr<Tensor::Object> leaf_;
 };
+
+// Whoever looks up the history of a tensor passes through this: that of a view which a custom function gave out is lost
+// once its memory has been changed in place (rule 22). Errors: SubjectError VIEW_INPLACE.
+void require_history(const Tensor& tensor);
 
 // Whether an operation on `inputs` is recorded now: gradient mode on and one of them needs a gradient.
 bool needs_history(const Context& context, const std::vector<Tensor>& inputs);

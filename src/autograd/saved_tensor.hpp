@@ -1,4 +1,4 @@
-// A value that an ordinary operator saves for its backward.
+// Values that are saved for a backward pass.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace culprit {
 
-// Remembers the in-place version at saving; a different one at unpacking is an error (rule 3). Under
-// saved-tensor hooks only what `pack` returned is kept and no version is checked (rule 15).
+// What an ordinary operator saves. Remembers the in-place version at saving; a different one at unpacking is an error
+// (rule 3). Under saved-tensor hooks only what `pack` returned is kept and no version is checked (rule 15).
 class SavedTensor {
  public:
   SavedTensor() = default;
@@ -28,6 +28,27 @@ class SavedTensor {
   std::string name_;
   std::shared_ptr<SavedTensorHooks> hooks_;
   std::shared_ptr<void> packed_;
+};
+
+// What a custom function saves, or a recomputed block is called with: the object itself, or none.
+class SavedObject {
+ public:
+  // `checked`: as a SavedTensor (rules 27 and 30).
+  SavedObject(Context& context, const Tensor& value, bool checked);
+
+  // alias: the object itself; under hooks what they supply, with the saved object's history where rule 30 keeps it.
+  // Errors: SubjectError INPLACE_VERSION and VIEW_INPLACE where it is checked.
+  Tensor unpack(Context& context) const;
+
+ private:
+  Tensor object_;  // undefined under hooks
+  bool checked_;
+  std::uint32_t version_ = 0;
+  std::shared_ptr<SavedTensorHooks> hooks_;
+  std::shared_ptr<void> packed_;
+  bool stop_gradient_ = true;
+  std::shared_ptr<Node> node_;
+  std::size_t slot_ = 0;
 };
 
 }  // namespace culprit

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -26,6 +27,10 @@ class Tensor {
     std::shared_ptr<TensorImpl> grad;  // null: none
     std::shared_ptr<Node> node;        // producing node; an accumulation node for a used leaf
     std::size_t slot = 0;              // which output of `node`
+    bool is_view = false;              // shares the memory of a tensor that it was made of
+    // A view that a recorded custom function gave out, and the in-place version it had then (rule 22).
+    bool made_by_function = false;
+    std::uint32_t made_at_version = 0;
   };
 
   Tensor() = default;  // undefined: the framework's none

@@ -21,6 +21,9 @@ inline constexpr std::string_view kGraphFreed = "GRAPH_FREED";
 inline constexpr std::string_view kReplayMismatch = "REPLAY_MISMATCH";
 inline constexpr std::string_view kCollectiveMismatch = "COLLECTIVE_MISMATCH";
 inline constexpr std::string_view kHooksTaken = "HOOKS_TAKEN";
+inline constexpr std::string_view kViewInplace = "VIEW_INPLACE";
+inline constexpr std::string_view kNoGradFn = "NO_GRAD_FN";
+inline constexpr std::string_view kReleasedView = "RELEASED_VIEW";
 inline constexpr std::string_view kPeerLost = "PEER_LOST";
 }  // namespace kind
 

@@ -25,8 +25,9 @@ struct Words<RecomputeKind> {
 };
 template <>
 struct Words<IdentityVariant> {
-  static inline const std::vector<std::string> list{"copy",   "skip",    "view",
-                                                    "detach", "reshape", "mark_not_inplace"};
+  static inline const std::vector<std::string> list{"copy",    "skip",    "view",
+                                                    "detach",  "reshape", "mark_not_inplace",
+                                                    "mark_dirty", "mark_non_differentiable"};
 };
 template <>
 struct Words<ColumnPath> {
@@ -180,7 +181,7 @@ std::vector<Field> make_fields() {
             Field row;
             row.name = "framework";
             row.values = known_frameworks();
-            row.help = "whose rules the engine follows";
+            row.help = "whose rules the engine follows; with +RULE one of PyTorch's rules in their place";
             row.get = [](const Cell& c) { return c.framework; };
             return row;
           }(),
@@ -250,6 +251,10 @@ std::string why_impossible(const Cell& c) {
       c.identity != IdentityVariant::kSkip)
     return fmt::format("the overlap path knows identity copy and skip only, got {}",
                        field("identity").get(c));
+  const bool marks = c.identity == IdentityVariant::kMarkDirty || c.identity == IdentityVariant::kMarkNonDifferentiable;
+  if (marks && !rules_of(c.framework).has_output_marks)
+    return fmt::format("{} has no {}: an input that a custom function returns is always in-place there; choose {}",
+                       c.framework, field("identity").get(c), kComparedFramework);
   if (c.pp == 1 && c.release) return "release needs pp above 1: a single stage sends nothing";
   return "";
 }

@@ -167,7 +167,11 @@ class RankRun {
     result_.trace.stage = result_.stage;
     result_.trace.tp_rank = result_.tp_rank;
   }
+  // Errors: UsageError where it is not known what the framework does instead.
   RankError describe(const SubjectError& error, Phase phase) const {
+    if (context_.rules().speaks_torch && error.kind() == kind::kUseAfterRelease)
+      throw UsageError(fmt::format("{}: what becomes of a released output that is read is not modelled ({})",
+                                   context_.rules().name, error.what()));
     RankError::Class error_class = RankError::Class::kError;
     if (dynamic_cast<const ModelledCrash*>(&error)) error_class = RankError::Class::kCrash;
     if (dynamic_cast<const HangError*>(&error)) error_class = RankError::Class::kHang;

@@ -61,6 +61,14 @@ void try_fixes(JobResult& job, TrialRunner& runner) {
     }
 }
 
+void compare_frameworks(JobResult& job, TrialRunner& runner) {
+  std::vector<Cell> cells;
+  for (const MinimalFinding& finding : job.minimal)
+    cells.push_back(cell_of(job.matrix, job.matrix.choices[finding.index]));
+  auto results = try_other_framework(cells, runner);
+  for (std::size_t i = 0; i < results.size(); ++i) job.minimal[i].other_framework = std::move(results[i]);
+}
+
 // A scenario's word holds for its switches; another toggle off its default changes what they come
 // to. Sizes must not.
 bool is_as_declared_for(const Scenario& scenario, const Matrix& matrix) {
@@ -113,6 +121,7 @@ JobResult run_matrix(const Scenario& scenario, const Matrix& matrix, TrialRunner
     finding.passing_neighbour = nearest_passing(matrix, job.outcomes, index);
   }
   try_fixes(job, runner);
+  if (!scenario.reads_released_outputs) compare_frameworks(job, runner);
   job.judged = is_as_declared_for(scenario, matrix);
   if (job.judged)
     job.differences = differences_from_declared(scenario, matrix, job.outcomes, minimal);

@@ -9,6 +9,7 @@
 #include "matrix/axes.hpp"
 #include "matrix/fixes.hpp"
 #include "matrix/minimal.hpp"
+#include "matrix/other_framework.hpp"
 #include "matrix/trial_runner.hpp"
 
 namespace culprit {
@@ -26,6 +27,7 @@ struct MinimalFinding {
   std::vector<FixTrial> fixes[2];
   Outcome two_linears;      // the combination itself at fan-out 2
   Outcome one_micro_batch;  // the combination itself with one micro-batch
+  std::optional<OtherFramework> other_framework;
   std::optional<std::size_t> passing_neighbour;  // into Matrix::choices (minimal.hpp, nearest_passing)
   // Filled by trace_findings; without ranks where there is none.
   CellTrace trace;

@@ -30,6 +30,12 @@ class IdentityFunction final : public CustomFunction {
       case IdentityVariant::kMarkNotInplace:
         fc.mark_not_inplace(x);
         return {x};
+      case IdentityVariant::kMarkDirty:
+        fc.mark_dirty(x);
+        return {x};
+      case IdentityVariant::kMarkNonDifferentiable:
+        fc.mark_non_differentiable(x);
+        return {x};
     }
     return {};
   }

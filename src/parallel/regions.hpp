@@ -12,11 +12,21 @@
 namespace culprit {
 
 // How the identity operator's forward makes its output (rule 10).
-enum class IdentityVariant { kCopy, kSkip, kView, kDetach, kReshape, kMarkNotInplace };
+enum class IdentityVariant {
+  kCopy,
+  kSkip,
+  kView,
+  kDetach,
+  kReshape,
+  kMarkNotInplace,
+  kMarkDirty,              // rule 22, PyTorch only, as the next
+  kMarkNonDifferentiable,  // rule 23
+};
 
 // x [T, H] -> [T, H]. forward: the variant; backward: all-reduces the incoming gradient in place
-// and returns it. alias: copy: fresh; skip and reshape: x itself; view: view of x; detach and
-// mark_not_inplace: a new object on x's impl. Errors: SubjectError LEAF_INPLACE.
+// and returns it. alias: copy: fresh; skip, reshape and mark_dirty: x itself; view: view of x; detach,
+// mark_not_inplace and mark_non_differentiable: a new object on x's impl; under rule 21 a view of x where forward returns x
+// unmarked. Errors: SubjectError LEAF_INPLACE, VIEW_INPLACE.
 Tensor identity_region(Context& context, const TensorParallelGroup& group, IdentityVariant variant,
                        const Tensor& x);
 

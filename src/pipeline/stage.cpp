@@ -68,9 +68,12 @@ void PipelineStage::send_outputs(const std::vector<Tensor>& outputs, int micro_b
       send_through_buffer(output, what);
   }
   if (!policy_.release_sent_outputs) return;
+  const bool refuses_views = context_.rules().release_refuses_views;
   for (const Tensor& output : outputs) {
+    if (refuses_views && output.object()->is_view)
+      throw SubjectError(kind::kReleasedView, "counter-productive to free a view of another tensor.");
     // Rule 16: whatever was written in place may still be someone's input and is kept.
-    if (output.impl()->inplace_version() != 0) continue;
+    if (!refuses_views && output.impl()->inplace_version() != 0) continue;
     output.release();
     ++released_outputs_;
   }
@@ -105,6 +108,19 @@ void PipelineStage::receive_from_buffer(const Tensor& input, const std::string& 
   for (const Elements half : halves(context_, input)) pipe_->receive(half, policy_.stage - 1, what);
 }
 
+void PipelineStage::refuse_no_gradient(const Tensor& output) const {
+  if (!context_.rules().speaks_torch)
+    throw SubjectError(kind::kNoInputGrad,
+                       "backward(): argument 'grad_tensors' must be paddle.Tensor, but got NoneType: the next "
+                       "stage sent no gradient of its input");
+  // Rule 31: the root itself is looked at first.
+  if (output.stop_gradient()) culprit::backward(context_, {output}, {Tensor()});
+  throw SubjectError(kind::kNoInputGrad,
+                     output.released()
+                         ? "invalid gradient at index 0 - got [1] but expected shape compatible with the released output's"
+                         : "grad can be implicitly created only for scalar outputs");
+}
+
 Tensor PipelineStage::divided_and_scaled(const Tensor& loss) {
   const double share = 1.0 / policy_.num_micro_batches;
   const bool immediate = policy_.loss_division == LossDivision::kImmediate;
@@ -124,9 +140,7 @@ void PipelineStage::backward(int micro_batch) {
   for (std::size_t i = 0; !last() && i < outputs.size(); ++i) {
     grads[i] = context_.wrap(context_.allocate(policy_.boundary[i]));
     if (!pipe_->receive(raw_elements(grads[i]), policy_.stage + 1, fmt::format("receive of gradient {}", micro_batch)))
-      throw SubjectError(kind::kNoInputGrad,
-                         "backward(): argument 'grad_tensors' must be paddle.Tensor, but got NoneType: the next "
-                         "stage sent no gradient of its input");
+      refuse_no_gradient(outputs[i]);
     context_.operation_done();
   }
   culprit::backward(context_, outputs, grads);

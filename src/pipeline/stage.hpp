@@ -76,6 +76,8 @@ class PipelineStage {
   void send_outputs(const std::vector<Tensor>& outputs, int micro_batch);
   void send_through_buffer(const Tensor& output, const std::string& what);
   void receive_from_buffer(const Tensor& input, const std::string& what);
+  // The next stage sent none for `output`. Errors: NO_INPUT_GRAD, NO_GRAD_FN.
+  [[noreturn]] void refuse_no_gradient(const Tensor& output) const;
   Tensor divided_and_scaled(const Tensor& loss);
   bool first() const { return policy_.stage == 0; }
   bool last() const { return policy_.stage == policy_.num_stages - 1; }

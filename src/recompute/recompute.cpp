@@ -8,6 +8,7 @@
 #include "autograd/backward.hpp"
 #include "autograd/custom_function.hpp"
 #include "autograd/functions.hpp"
+#include "autograd/saved_tensor.hpp"
 
 namespace culprit {
 namespace {
@@ -37,7 +38,8 @@ class ReentrantFunction final : public CustomFunction {
     }
     if (output.stop_gradient())
       throw SubjectError(kind::kNoGradNeeded,
-                         "none of output has requires_grad=True, this recompute() is not necessary");
+                         fmt::format("none of output has requires_grad=True, this {}() is not necessary",
+                                     context.rules().speaks_torch ? "checkpoint" : "recompute"));
     culprit::backward(context, {output}, {grads[0]});
     std::vector<Tensor> results;
     for (const Tensor& input : detached) results.push_back(input.grad());
@@ -54,6 +56,9 @@ struct Placeholder {
   bool supplied = false;
 };
 
+// Ends a second run that has saved all that is needed (rule 30).
+struct EnoughSaved {};
+
 // Collects what the second run saves, in order, into the placeholders of the first.
 class SupplyHooks final : public SavedTensorHooks {
  public:
@@ -68,9 +73,11 @@ class SupplyHooks final : public SavedTensorHooks {
       }
     }
     ++next_;
-    return nullptr;
+    if (context_.rules().replay_stops_early && next_ == places_.size()) throw EnoughSaved();
+    return context_.rules().hooks_nest ? std::make_shared<Tensor>(value) : nullptr;
   }
-  Tensor unpack(const std::shared_ptr<void>&) override {
+  Tensor unpack(const std::shared_ptr<void>& value) override {
+    if (value) return *std::static_pointer_cast<Tensor>(value);
     throw SubjectError(kind::kReplayMismatch, "a value saved by the second run of a recomputed block was "
                                               "read during that run");
   }
@@ -83,8 +90,11 @@ class SupplyHooks final : public SavedTensorHooks {
 
 class NonReentrantHooks final : public SavedTensorHooks {
  public:
-  NonReentrantHooks(Context& context, Block block, std::vector<Tensor> inputs)
-      : context_(context), block_(std::move(block)), inputs_(std::move(inputs)) {}
+  NonReentrantHooks(Context& context, Block block, const std::vector<Tensor>& inputs)
+      : context_(context), block_(std::move(block)) {
+    for (const Tensor& input : inputs)
+      inputs_.emplace_back(context, input, /*checked=*/context.rules().replay_checks_inputs);
+  }
 
   std::shared_ptr<void> pack(const Tensor&) override {
     auto place = std::make_shared<Placeholder>();
@@ -96,21 +106,29 @@ class NonReentrantHooks final : public SavedTensorHooks {
     const auto place = std::static_pointer_cast<Placeholder>(packed);
     if (!replayed_) {
       replayed_ = true;
+      std::vector<Tensor> inputs;
+      for (const SavedObject& input : inputs_) inputs.push_back(input.unpack(context_));
       const GradMode on(context_, true);
       const HooksScope hooks(context_, std::make_shared<SupplyHooks>(context_, places_));
       const ReplayScope replay(context_);
-      block_(inputs_);
+      try {
+        block_(inputs);
+      } catch (const EnoughSaved&) {
+      }
     }
     if (!place->supplied)
       throw SubjectError(kind::kReplayMismatch,
-                         "the second run of a recomputed block saved fewer values than the first");
+                         context_.rules().speaks_torch
+                             ? "torch.utils.checkpoint: A different number of tensors was saved during the original "
+                               "forward and recomputation."
+                             : "the second run of a recomputed block saved fewer values than the first");
     return place->value;
   }
 
  private:
   Context& context_;
   Block block_;
-  std::vector<Tensor> inputs_;
+  std::vector<SavedObject> inputs_;
   std::vector<std::weak_ptr<Placeholder>> places_;
   bool replayed_ = false;
 };
@@ -123,7 +141,7 @@ Tensor recompute(Context& context, RecomputeKind kind, const Block& block,
     case RecomputeKind::kReentrant:
       return apply(context, std::make_shared<ReentrantFunction>(block), inputs)[0];
     case RecomputeKind::kNonReentrant: {
-      if (context.hooks())
+      if (context.hooks() && !context.rules().hooks_nest)
         throw SubjectError(kind::kHooksTaken,
                            "paddle.autograd.saved_tensors_hooks only one pair of hooks is allowed at a time");
       const HooksScope hooks(context, std::make_shared<NonReentrantHooks>(context, block, inputs));

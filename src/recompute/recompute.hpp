@@ -23,7 +23,8 @@ using Block = std::function<Tensor(const std::vector<Tensor>&)>;
 // Non-reentrant (rule 15): the block runs once with gradients on the caller's own objects; what its
 // operators save is dropped and supplied by a second run at the first unpacking. Errors: at backward
 // REPLAY_MISMATCH when the second run saves less than the first; at once HOOKS_TAKEN inside a non-reentrant
-// block (measured on 2.6.2 and 3.3.1: the framework keeps one pair of saved-tensor hooks).
+// block (measured on 2.6.2 and 3.3.1: the framework keeps one pair of saved-tensor hooks). Under rule 30 blocks nest, the
+// inputs are checked (INPLACE_VERSION) and the second run ends early.
 // alias: the block's result (reentrant: with its own history).
 Tensor recompute(Context& context, RecomputeKind kind, const Block& block, const std::vector<Tensor>& inputs);
 

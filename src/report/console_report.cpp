@@ -43,6 +43,8 @@ std::string minimal_lines(const JobResult& job, const Style& style) {
       text += fmt::format("         {}   {}\n", padded("", width),
                           style.paint(Tone::kDim, "(" + place + ")"));
   }
+  for (const std::string& line : other_framework_in_words(job))
+    text += fmt::format("         {}\n", style.paint(Tone::kStrong, line));
   return text + fmt::format("         {}\n", style.paint(Tone::kDim, not_needed_in_words(job))) +
          left_out_line(job, style);
 }

@@ -98,6 +98,8 @@ std::string job_verdicts(const RunRecord& record, const JobResult& job) {
         "switches fails</p></li>\n",
         html_badge(Outcome{}));
   text += "</ul>\n";
+  for (const std::string& line : other_framework_in_words(job))
+    text += fmt::format("<p class=\"section-note\">{}.</p>\n", xml_text(line));
   if (const std::string words = not_needed_in_words(job); !words.empty())
     text += fmt::format("<p class=\"section-note\">{}.</p>\n", xml_text(words));
   return text;

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "autograd/rules.hpp"
 #include "base/version.hpp"
 #include "outcome/outcome_json.hpp"
 #include "report/explain.hpp"
@@ -96,6 +97,14 @@ Json finding_json(const RunRecord& record, const JobResult& job, const MinimalFi
              {"smallest",
               outcome_json(record.scenario->name, finding.smallest.cell, finding.smallest.outcome)},
              {"fixes", fixes}};
+  if (finding.other_framework) {
+    entry["other_framework"] = brief(finding.other_framework->outcome);
+    entry["other_framework"]["framework"] = kComparedFramework;
+    if (const auto& rule = finding.other_framework->rule) {
+      entry["other_framework"]["rule"] = named_rules()[*rule].name;
+      entry["other_framework"]["meaning"] = named_rules()[*rule].meaning;
+    }
+  }
   if (!finding.neighbour_trace.ranks.empty())
     entry["collectives"] = {
         {"beside", label_of(job.matrix, job.matrix.choices[*finding.passing_neighbour])},

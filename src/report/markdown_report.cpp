@@ -58,8 +58,9 @@ std::string verdicts(const RunRecord& record) {
                           minimal_label(job, finding), markdown_text(outcome_in_words(outcome)),
                           markdown_text(place_in_words(job, outcome)));
     }
-    if (!job.minimal.empty())
-      text += fmt::format("\n{}.\n\n", markdown_text(not_needed_in_words(job)));
+    if (!job.minimal.empty()) text += "\n";
+    for (const std::string& line : other_framework_in_words(job)) text += fmt::format("{}.\n\n", markdown_text(line));
+    if (!job.minimal.empty()) text += fmt::format("{}.\n\n", markdown_text(not_needed_in_words(job)));
     if (const std::string left_out = left_out_in_words(job); !left_out.empty())
       text += markdown_text(left_out) + ".\n\n";
     for (const std::string& difference : job.differences)

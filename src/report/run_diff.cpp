@@ -16,7 +16,7 @@ constexpr double kSameNumber = 1e-2;  // relative: a wrong gradient that is wron
 
 struct Side {
   std::string scenario;
-  std::string framework;                               // "several" when cells differ in it
+  std::string framework;                               // of the run: its first cell's
   std::vector<std::pair<std::string, Outcome>> cells;  // by flags without the framework
 };
 
@@ -31,7 +31,7 @@ Side read_side(const std::filesystem::path& folder) {
     Cell cell;
     apply_settings(scenario_named(entry.scenario), cell, entry.settings);
     if (side.framework.empty()) side.framework = cell.framework;
-    if (side.framework != cell.framework) side.framework = "several";
+    if (side.framework != cell.framework) continue;  // tried under another framework's rules
     cell.framework = defaults.framework;
     side.cells.emplace_back(shell_line(program_flags(cell)), entry.outcome);
   }

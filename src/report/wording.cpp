@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "autograd/rules.hpp"
+
 namespace culprit {
 namespace {
 
@@ -183,6 +185,33 @@ std::string fix_cost(const JobResult& job, std::size_t fix) {
   if (!held.is_zero()) text += ", " + held.text("bytes held at peak");
   if (!collectives.is_zero()) text += ", " + collectives.text("collectives");
   return text;
+}
+
+std::vector<std::string> other_framework_in_words(const JobResult& job) {
+  const auto words = [](const MinimalFinding& finding) -> std::string {
+    const OtherFramework& other = *finding.other_framework;
+    if (other.rule)
+      return fmt::format("fails under Paddle's rule, passes under PyTorch's: {}", named_rules()[*other.rule].meaning);
+    if (other.outcome.outcome == OutcomeClass::kPass)
+      return "fails under Paddle's rules, passes under PyTorch's: no single rule does it";
+    return fmt::format("fails under PyTorch's rules too: {}", outcome_in_words(other.outcome));
+  };
+  std::vector<std::string> lines;
+  bool alike = true;
+  for (const MinimalFinding& finding : job.minimal) {
+    if (!finding.other_framework) continue;
+    const std::string line = words(finding);
+    alike &= lines.empty() || lines.front() == line;
+    lines.push_back(line);
+  }
+  if (alike && lines.size() == job.minimal.size() && !lines.empty()) return {lines.front()};
+  std::size_t next = 0;
+  for (const MinimalFinding& finding : job.minimal)
+    if (finding.other_framework) {
+      lines[next] = minimal_label(job, finding) + ": " + lines[next];
+      ++next;
+    }
+  return lines;
 }
 
 std::string left_out_in_words(const JobResult& job) {

@@ -19,6 +19,9 @@ std::string ranks_in_words(const JobResult& job, const Place& place);
 std::string place_in_words(const JobResult& job, const Outcome& outcome);
 // "each switch alone passes; not needed: ..."
 std::string not_needed_in_words(const JobResult& job);
+// "fails under Paddle's rule, passes under PyTorch's: a new handle for an input returned as is"; one line for all
+// combinations of which it can be said alike, "`LABEL`: ..." where they differ. Empty where nothing was compared.
+std::vector<std::string> other_framework_in_words(const JobResult& job);
 // PASS, FAIL or SILENT.
 std::string verdict_word(const Outcome& outcome);
 // One fix at one minimal combination: the effect at one linear, and at two where that differs.

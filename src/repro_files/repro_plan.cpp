@@ -335,6 +335,11 @@ ReproPlan make_plan(const ReproRequest& request) {
 }
 
 std::string why_inexpressible(const ReproPlan& plan, const Outcome& outcome) {
+  if (const std::string& framework = plan.cell.framework;
+      !framework.starts_with("paddle@") || framework.find('+') != std::string::npos)
+    return fmt::format("a stand-alone program under the rules of {} is not written yet: reproductions run on a release of "
+                       "PaddlePaddle",
+                       framework);
   switch (outcome.outcome) {
     case OutcomeClass::kError:
     case OutcomeClass::kWrongGrad:

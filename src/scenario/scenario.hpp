@@ -35,6 +35,8 @@ struct Scenario {
   Settings clean;  // the clean twin: what differs from the claim so that it passes
   DeclaredFailure expected;                // what the claim comes to (its switches are the claim)
   std::vector<DeclaredFailure> minimal;    // over the main matrix
+  // Its model may read an output that its stage released, whose rule is modelled for PaddlePaddle only (rule 31).
+  bool reads_released_outputs = false;
 };
 
 // The scenario's cell when no flag is given: defaults + claim (+ clean).

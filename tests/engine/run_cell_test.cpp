@@ -159,6 +159,51 @@ TEST(RunCellTest, MissingInputGradientIsRaisedByTheReceivingStage) {
   EXPECT_EQ(outcome.where, "stage1.tp0:backward 0;stage1.tp1:backward 0");
 }
 
+TEST(RunCellTest, Rule31MegatronRefusesToReleaseWhatAnAllReduceReturned) {
+  const Settings torch{{"framework", "torch@2.15.0"}, {"pp", "2"}, {"release", "1"}};
+  const auto with = [&](Settings more) {
+    more.insert(more.begin(), torch.begin(), torch.end());
+    return outcome_of(more);
+  };
+  const Outcome refused = with({{"tail", "row"}});
+  EXPECT_EQ(refused.kind, "RELEASED_VIEW");
+  EXPECT_EQ(refused.where, "stage0.tp0:forward 0;stage0.tp1:forward 0");
+  EXPECT_EQ(refused.message, "counter-productive to free a view of another tensor.");
+  const Outcome gathered = with({{"tail", "gather"}}), added = with({{"residual", "1"}});
+  EXPECT_EQ(name_of(gathered), "PASS");
+  EXPECT_EQ(name_of(added), "PASS");
+  EXPECT_EQ(gathered.freed, 8);
+}
+
+TEST(RunCellTest, Rule31StageWithoutAGradientLooksAtItsRootFirst) {
+  const auto with = [&](Settings more) {
+    for (const auto& setting :
+         Settings{{"framework", "torch@2.15.0"}, {"pp", "2"}, {"identity", "mark_non_differentiable"}, {"tail", "gather"}})
+      more.push_back(setting);
+    return outcome_of(more);
+  };
+  const Outcome none = with({}), released = with({{"release", "1"}});
+  EXPECT_EQ(none.kind, "NO_INPUT_GRAD");
+  EXPECT_EQ(none.message, "grad can be implicitly created only for scalar outputs");
+  EXPECT_EQ(released.kind, "NO_INPUT_GRAD");
+  EXPECT_NE(released.message.find("invalid gradient at index 0"), std::string::npos);
+  EXPECT_EQ(with({{"recompute", "reentrant"}, {"embed", "0"}}).kind, "NO_GRAD_FN");
+}
+
+TEST(RunCellTest, Rule31ReadingAReleasedOutputIsRefusedByName) {
+  const Scenario& scenario = scenario_named("released_tensor_read");
+  Cell cell = claim_cell(scenario);
+  EXPECT_EQ(run_once(scenario.model, cell).kind, "USE_AFTER_RELEASE");
+  cell.framework = "torch@2.15.0";
+  try {
+    run_once(scenario.model, cell);
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_NE(std::string(error.what()).find("torch@2.15.0: what becomes of a released output that is read is not modelled"),
+              std::string::npos);
+  }
+}
+
 TEST(RunCellTest, SameCellGivesTheSameBitsEveryTime) {
   const Cell cell = cell_of({{"tp", "4"}, {"pp", "2"}, {"identity", "view"}, {"residual", "1"}});
   const auto first = run_cell(stack(), cell);

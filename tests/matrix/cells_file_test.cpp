@@ -108,6 +108,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"UnknownColumn", "tp,skip_c\n2,1\n", {"line 1", "unknown column 'skip_c'"}},
         Refused{"RepeatedColumn", "tp,pp,tp\n2,1,2\n", {"line 1", "'tp' stands twice"}},
         Refused{"UnknownWord", "tp,identity\n2,copy\n2,clone\n", {"line 3", "identity", "'clone'", "mark_not_inplace"}},
+        Refused{"MarkOfAnotherFramework", "identity\nmark_dirty\n", {"line 2", "paddle@3.3.1 has no mark_dirty"}},
+        Refused{"UnknownRule", "framework\npaddle@3.3.1+new\n", {"line 2", "unknown rule 'new'", "new_handle"}},
         Refused{"NotANumber", "tp\n2\n2\ntwo\n", {"line 4", "tp", "'two'", "from 1 to"}},
         Refused{"NumberWithATail", "tp\n2x\n", {"line 2", "'2x'"}},
         Refused{"NumberOutOfRange", "acc\n0\n", {"line 2", "acc", "'0'"}},

@@ -1,4 +1,4 @@
-// Every recorded cell of the released framework (tests/data/README.md) against the engine: what
+// Every recorded cell of the released frameworks (tests/data/README.md) against the engine: what
 // each came to, where, and its numbers, the wrong ones included.
 #include <cmath>
 #include <fstream>
@@ -14,7 +14,8 @@
 namespace culprit {
 namespace {
 
-constexpr std::size_t kRecordedRows = 4276;
+constexpr const char* kPaddleCells = "paddle_3.3.1_cells.csv";
+constexpr const char* kTorchCells = "torch_cells.csv";
 // Both sides are float32, added up in different orders; the file has 6 digits.
 constexpr double kRelative = 1e-4;
 // Below this a checksum is rounding noise of gradients near 1.
@@ -46,12 +47,9 @@ std::vector<Row> recorded_rows(const std::string& text) {
   return rows;
 }
 
-const std::string& recorded_text() {
-  static const std::string text = [] {
-    std::ifstream in(std::string(CULPRIT_TEST_DATA) + "/paddle_3.3.1_cells.csv");
-    return std::string(std::istreambuf_iterator<char>(in), {});
-  }();
-  return text;
+std::string recorded_text(const std::string& file) {
+  std::ifstream in(std::string(CULPRIT_TEST_DATA) + "/" + file);
+  return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
 bool near(double got, double expected) {
@@ -88,12 +86,13 @@ std::string difference(const Row& row, const Outcome& outcome) {
   return "";
 }
 
-// Cells and recorded rows, every `step`-th of them.
+// Cells and recorded rows of a file, every `step`-th of them.
 struct Recorded {
-  explicit Recorded(std::size_t step) {
-    std::istringstream in(recorded_text());
+  explicit Recorded(std::size_t step, const char* name = kPaddleCells) {
+    const std::string text = recorded_text(name);
+    std::istringstream in(text);
     const CellsFile file = read_cells(in);
-    const std::vector<Row> all = recorded_rows(recorded_text());
+    const std::vector<Row> all = recorded_rows(text);
     for (std::size_t i = 0; i < std::min(all.size(), file.cells.size()); i += step) {
       cells.push_back(file.cells[i]);
       rows.push_back(all[i]);
@@ -107,9 +106,9 @@ struct Recorded {
 };
 constexpr std::size_t kSampleStep = 17;  // prime: meets every value of every toggle
 
-TEST(RecordedCellsTest, EveryRowComesOutAsRecorded) {
-  const Recorded recorded(1);
-  ASSERT_EQ(recorded.rows.size(), kRecordedRows);
+void expect_all_as_recorded(const char* file, std::size_t num_rows) {
+  const Recorded recorded(1, file);
+  ASSERT_EQ(recorded.rows.size(), num_rows);
   const auto outcomes = recorded.run(std::max(1U, std::thread::hardware_concurrency()));
   constexpr int kShown = 10;
   int differing = 0;
@@ -119,6 +118,20 @@ TEST(RecordedCellsTest, EveryRowComesOutAsRecorded) {
     if (++differing <= kShown) ADD_FAILURE() << "line " << i + 2 << ": " << off;
   }
   EXPECT_EQ(differing, 0);
+}
+
+TEST(RecordedCellsTest, EveryRowComesOutAsRecorded) { expect_all_as_recorded(kPaddleCells, 4276); }
+
+TEST(RecordedCellsTest, EveryRowOfPyTorchComesOutAsRecorded) { expect_all_as_recorded(kTorchCells, 1200); }
+
+TEST(RecordedCellsTest, RowsOfPyTorchHoldEveryOutcomeAndKind) {
+  const Recorded recorded(1, kTorchCells);
+  std::map<std::string, int> counts;
+  for (const Row& row : recorded.rows) ++counts[row.at("outcome") + " " + row.at("kind")];
+  for (const char* name : {"PASS ", "WRONG_GRAD ", "MISSING_GRAD ", "ERROR LEAF_INPLACE", "ERROR INPLACE_VERSION",
+                           "ERROR VIEW_INPLACE", "ERROR NO_GRAD_FN", "ERROR NO_INPUT_GRAD", "ERROR RELEASED_VIEW"})
+    EXPECT_GE(counts[name], static_cast<int>(recorded.rows.size()) * 3 / 100) << name;
+  EXPECT_EQ(counts.size(), 9U);
 }
 
 TEST(RecordedCellsTest, ComparisonCatchesADoctoredRow) {

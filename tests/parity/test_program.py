@@ -86,7 +86,7 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual(self.runs(), [])
 
     def test_usage_is_status_2(self):
-        for flags, words in ((("--framework", "paddle@9"), "known: paddle@3.3.1, paddle@2.6.2"),
+        for flags, words in ((("--framework", "paddle@9"), "known: paddle@3.3.1, paddle@2.6.2, torch@2.15.0"),
                              (("--cells", self.cells + ".not"), "can't be read"),
                              (("--sample", "0"), "expected a whole number above 0"),
                              (("--sample", "5", "--cells", self.cells), "not allowed with"),
@@ -97,6 +97,8 @@ class ProgramTest(unittest.TestCase):
                              (("--scenario", "skip_identity_qlroa"), "did you mean skip_identity_qlora?"),
                              (("--scenario", "skip_identity_qlora", "--cells", self.cells), "cell 2: skip_identity_qlora needs tp 2"),
                              (("--scenario", "skip_identity_qlora", "--framework", "paddle@2.6.2"), "3.3.1 only"),
+                             (("--scenario", "skip_identity_qlora", "--framework", "torch@2.15.0"), "3.3.1 only"),
+                             (("--fixes", "--framework", "torch@2.15.0"), "--fixes patches PaddlePaddle"),
                              (("--fixes", "--record", "x.csv"), "does not go with"),
                              (("--fixes", "--versions", "paddle@2.6.2", "paddle@3.3.1"), "does not go with")):
             with self.subTest(flags):

@@ -5,7 +5,7 @@ from collections import Counter
 
 from parity_support import RECORDED, cell as parity_cell
 
-from cells import AXES, CHOICE, SWITCH, key, why_impossible
+from cells import AXES, CHOICE, IDENTITIES, SWITCH, identities_of, key, why_impossible, why_not_on
 from results import read_cells
 from sample import TOP_UP_SHARE, draw, stratified
 from scenarios import SCENARIOS
@@ -39,12 +39,24 @@ class DrawTest(unittest.TestCase):
         for axis in AXES:
             values = {cell[axis.name] for cell in self.cells}
             if axis.form == CHOICE:
-                self.assertEqual(values, set(axis.values))
+                self.assertEqual(values, set(IDENTITIES if axis.name == "identity" else axis.values))
             if axis.form == SWITCH:
                 self.assertEqual(values, {0, 1})
         for name in ("tp", "pp"):
             self.assertEqual({cell[name] for cell in self.cells}, set(range(1, 9)))
         self.assertEqual({cell["fan_out"] for cell in self.cells}, {1, 2, 3, 4})
+
+    def test_marks_that_only_pytorch_knows_are_drawn_for_it_alone(self):
+        identities = identities_of("torch@2.15.0")
+        self.assertEqual(identities_of("paddle@3.3.1"), IDENTITIES)
+        rng = random.Random(11)
+        drawn = [draw(rng, identities) for _ in range(2000)]
+        self.assertEqual({cell["identity"] for cell in drawn}, set(identities))
+        marked = next(cell for cell in drawn if cell["identity"] == "mark_dirty")
+        self.assertEqual(why_not_on("torch@2.15.0", marked), "")
+        self.assertIn("paddle@3.3.1 has no mark_dirty", why_not_on("paddle@3.3.1", marked))
+        rng = random.Random(11)
+        self.assertEqual([draw(rng) for _ in range(20)], self.cells[:20])
 
     def test_what_no_stored_file_holds_occurs(self):
         def some(condition):

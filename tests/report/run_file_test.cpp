@@ -6,6 +6,7 @@
 #include <fstream>
 #include <map>
 
+#include "autograd/rules.hpp"
 #include "base/error.hpp"
 #include "gtest/gtest.h"
 #include "outcome/outcome_json.hpp"
@@ -27,7 +28,7 @@ class RunFileTest : public testing::Test {
   }
   ~RunFileTest() override { fs::remove_all(work_); }
 
-  // Every cell that the matrix and its fixes ask for, with `change` on top; missing ones read as
+  // Every cell that the matrix, its fixes and the other framework's rules ask for, with `change` on top; missing ones read as
   // PASS.
   fs::path write(const std::string& name, const std::map<std::string, Outcome>& failing) {
     RunFolder folder(work_ / name);
@@ -48,6 +49,11 @@ class RunFileTest : public testing::Test {
         for (const Fix& fix : candidate_fixes())
           if (const FixedCell fixed = apply_fix(fix, wide); fixed.applies)
             append(fixed.cell, Outcome{});
+      }
+      for (const std::string& framework : {std::string(kComparedFramework), cell.framework + "+new_handle"}) {
+        Cell elsewhere = cell;
+        elsewhere.framework = framework;
+        append(elsewhere, Outcome{});
       }
       Cell small = cell;
       small.acc = 1;

@@ -40,6 +40,23 @@ TEST_F(RunReportTest, MarkdownTellsTheVerdictInItsFirstLines) {
   EXPECT_LE(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(verdict), '\n'), 5);
   EXPECT_LT(text.size(), 65536U);
 }
+TEST_F(RunReportTest, EveryReportSaysWhichRuleOfPyTorchMakesTheDifference) {
+  const std::string words = "fails under Paddle's rule, passes under PyTorch's: a new handle for an input returned as is";
+  EXPECT_EQ(markdown_report(record_).find("PyTorch's"), std::string::npos);
+  auto& other = record_.jobs[0].minimal[0].other_framework;
+  other = OtherFramework{.outcome = Outcome{}, .rule = 0};
+  for (const std::string& text : {markdown_report(record_), console_report(record_, Style(), 160)})
+    EXPECT_NE(text.find(words), std::string::npos) << text;
+  EXPECT_NE(html_report(record_).find("a new handle for an input returned as is"), std::string::npos);
+  const auto entry = nlohmann::json::parse(json_report(record_))["minimal_combinations"][0]["other_framework"];
+  EXPECT_EQ(entry["framework"], "torch@2.15.0");
+  EXPECT_EQ(entry["outcome"], "PASS");
+  EXPECT_EQ(entry["rule"], "new_handle");
+  other->rule.reset();
+  EXPECT_NE(markdown_report(record_).find("no single rule does it"), std::string::npos);
+  other->outcome = test::leaf_error();
+  EXPECT_NE(markdown_report(record_).find("fails under PyTorch's rules too"), std::string::npos);
+}
 TEST_F(RunReportTest, MarkdownStaysBelowTheTrackersLimitAndSaysWhatItLeftOut) {
   record_.launch.file = "launch.sh";
   for (int i = 0; i < 3000; ++i) record_.launch.unknown.push_back("--flag-number " + std::to_string(i) + " <details>");

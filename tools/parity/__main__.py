@@ -2,6 +2,7 @@
 
     python3 tools/parity --sample 200 --seed 1            random cells, all sizes and toggles
     python3 tools/parity --cells FILE.csv                 chosen cells (columns: docs/schemas.md)
+    python3 tools/parity --framework torch@2.15.0 --sample 200          the same for PyTorch
     python3 tools/parity --versions paddle@2.6.2 paddle@3.3.1 --sweep   what changed between releases
     python3 tools/parity --fixes --sweep                  candidate fixes, tried on the framework itself
 
@@ -15,7 +16,7 @@ import sys
 
 import environment
 import report
-from cells import NAMES, NotHereError, SetupError, UsageError, to_texts
+from cells import NAMES, NotHereError, SetupError, UsageError, identities_of, to_texts, why_not_on
 from check import run_framework
 from compare import compare_versions
 from engine import run_engine
@@ -46,7 +47,7 @@ def parse(argv):
     parser.add_argument("--seed", type=int, default=1, help="of the sample (default 1)")
     parser.add_argument("--framework", default=known[0], help=f"{' or '.join(known)} (default {known[0]})")
     parser.add_argument("--versions", nargs=2, metavar=("OLD", "NEW"),
-                        help="compare two releases instead, and name the cells that changed")
+                        help="compare two releases (or two frameworks) instead, and name the cells that changed")
     parser.add_argument("--fixes", action="store_true",
                         help="try candidate fixes of the skipped identity on the framework, at each of the cells that "
                              "fails because of it; prints a table")
@@ -64,6 +65,8 @@ def parse(argv):
         parser.error("--engine goes with --versions")
     if args.record and (args.versions or args.fixes):
         parser.error("--record holds one release's rows of unchanged cells: it does not go with --versions or --fixes")
+    if args.fixes and not args.framework.startswith("paddle@"):
+        parser.error(f"--fixes patches PaddlePaddle's identity operator: it does not go with --framework {args.framework}")
     if args.versions and args.fixes:
         parser.error("--fixes tries one release: it does not go with --versions")
     return args
@@ -92,7 +95,7 @@ class Run:
         environment.check_known(framework)
         self.scenario.check_framework(framework)
         python = self.pythons.get(framework) or environment.interpreter_for(framework, self.scenario.addition)
-        return Target(python, framework, self.scenario.blocks)
+        return Target(python, framework, self.scenario.blocks_on(framework))
 
     def engine_rows(self, cells, framework):
         bar = Progress(f"cells on the engine as {framework}", len(cells))
@@ -108,17 +111,20 @@ class Run:
             if not cells:
                 raise UsageError(f"{self.args.cells}: holds no cells")
             for number, cell in enumerate(cells, start=1):
-                if reason := self.scenario.why_impossible(cell):
+                reasons = [self.scenario.why_impossible(cell)] + [why_not_on(framework, cell) for framework in frameworks]
+                if reason := next(filter(None, reasons), ""):
                     raise UsageError(f"{self.args.cells}: cell {number}: {reason}")
             return cells
+        identities = [identity for identity in identities_of(frameworks[0])
+                      if all(identity in identities_of(framework) for framework in frameworks)]
         if self.args.sweep:
-            return [cell for cell in sweep() if not self.scenario.why_impossible(cell)]
+            return [cell for cell in sweep(identities) if not self.scenario.why_impossible(cell)]
 
         def classify(batch):
             columns = [[class_of(row) for row in self.engine_rows(batch, framework)] for framework in frameworks]
             return list(zip(*columns))
 
-        return stratified(self.scenario, self.args.sample or DEFAULT_SAMPLE, self.args.seed, classify)
+        return stratified(self.scenario, self.args.sample or DEFAULT_SAMPLE, self.args.seed, classify, identities)
 
     def write(self, cells, notes):
         """--out: the cells with a word on each."""

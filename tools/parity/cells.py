@@ -44,6 +44,7 @@ class Axis:
 
 
 IDENTITIES = ("copy", "skip", "view", "detach", "reshape", "mark_not_inplace")
+PYTORCH_MARKS = ("mark_dirty", "mark_non_differentiable")  # what only PyTorch's functions can say of an output
 OVERLAP_IDENTITIES = ("copy", "skip")
 
 AXES = (
@@ -51,7 +52,7 @@ AXES = (
     Axis("pp", NUMBER, 2),
     Axis("acc", NUMBER, 4),
     Axis("recompute", CHOICE, "none", ("none", "reentrant", "nonreentrant")),
-    Axis("identity", CHOICE, "copy", IDENTITIES),
+    Axis("identity", CHOICE, "copy", IDENTITIES + PYTORCH_MARKS),
     Axis("path", CHOICE, "identity", ("identity", "overlap")),
     Axis("first_op", CHOICE, "none", ("none", "scale")),
     Axis("fan_out", NUMBER, 1),
@@ -93,6 +94,18 @@ def why_impossible(cell):
     if cell["pp"] == 1 and cell["release"]:
         return "release needs pp above 1"
     return ""
+
+
+def identities_of(framework):
+    """What `identity` can be on a framework."""
+    return IDENTITIES + (PYTORCH_MARKS if framework.startswith("torch@") else ())
+
+
+def why_not_on(framework, cell):
+    """Why a cell can't be run on a framework, in words; empty if it can."""
+    if cell["identity"] in identities_of(framework):
+        return ""
+    return f"{framework} has no {cell['identity']}: an input that a custom function returns is always in-place there"
 
 
 def to_texts(cell):

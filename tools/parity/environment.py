@@ -19,13 +19,14 @@ def _requirements(name):
 
 
 def known_frameworks():
-    """["paddle@3.3.1", ...], the newest first: a release is known by its requirements file, a framework by the module
-    that runs a rank on it."""
+    """["paddle@3.3.1", ...], by framework, the newest first: a release is known by its requirements file, a framework by
+    the module that runs a rank on it."""
     found = [match.groups() for name in os.listdir(HERE) if (match := REQUIREMENTS.match(name))]
     found = [(name, version) for name, version in found
              if os.path.exists(os.path.join(HERE, "framework", f"{name}_rank.py"))]
     numbers = lambda version: [int(part) for part in version.split(".") if part.isdigit()]
-    return [f"{name}@{version}" for name, version in sorted(found, key=lambda f: (f[0], numbers(f[1])), reverse=True)]
+    found.sort(key=lambda f: numbers(f[1]), reverse=True)
+    return [f"{name}@{version}" for name, version in sorted(found, key=lambda f: f[0])]
 
 
 def check_known(framework):

@@ -23,16 +23,18 @@ def _weighted(rng, weights):
     return rng.choices(list(weights), list(weights.values()))[0]
 
 
-def draw(rng):
-    """One cell that can be run. Axes are independent but where a combination is impossible."""
-    cell = {axis.name: rng.choice(axis.values) for axis in AXES if axis.form == CHOICE}
+def draw(rng, identities=IDENTITIES):
+    """One cell that can be run, with one of these identities. Axes are independent but where a combination is
+    impossible."""
+    cell = {axis.name: rng.choice(identities if axis.name == "identity" else axis.values)
+            for axis in AXES if axis.form == CHOICE}
     tp, pp = _weighted(rng, RANK_WEIGHTS), _weighted(rng, RANK_WEIGHTS)
     if tp == 1:
         cell["path"], cell["identity"] = "identity", "copy"
     elif cell["path"] == "overlap":
         cell["identity"] = rng.choice(OVERLAP_IDENTITIES)
     else:
-        cell["identity"] = rng.choice(IDENTITIES)
+        cell["identity"] = rng.choice(identities)
     widths = [width for width in range(4, MOST_HIDDEN + 1) if width % tp == 0]
     return cell | {
         "tp": tp,
@@ -49,8 +51,9 @@ def draw(rng):
     }
 
 
-def stratified(scenario, count, seed, classify):
-    """`count` different cells of a scenario, the same for the same seed and classes. `classify` gives a list of cells' classes.
+def stratified(scenario, count, seed, classify, identities=IDENTITIES):
+    """`count` different cells of a scenario with these identities, the same for the same seed and classes. `classify` gives
+    a list of cells' classes.
     Cells are drawn until each class that was met has its share, or the limit is reached; the rest of the sample is as
     drawn."""
     rng = random.Random(seed)
@@ -60,7 +63,7 @@ def stratified(scenario, count, seed, classify):
     while drawn < MOST_DRAWS_A_CELL * count:
         batch = []
         for _ in range(max(count, LEAST_BATCH)):
-            cell = scenario.with_own_axes(draw(rng))
+            cell = scenario.with_own_axes(draw(rng, identities))
             drawn += 1
             if key(cell) not in seen and not scenario.why_impossible(cell):
                 seen.add(key(cell))

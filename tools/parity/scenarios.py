@@ -8,7 +8,7 @@ from cells import AXES, NAMES, UsageError
 @dataclass(frozen=True)
 class Scenario:
     name: str              # of the scenario program
-    blocks: str            # module of framework/ that builds its blocks; what runs a rank is FRAMEWORK_rank
+    blocks: dict           # by framework: the module of framework/ that builds its blocks; FRAMEWORK_rank runs a rank
     ignores: tuple = ()    # axes that its model does not have: they stay at their default
     least_tp: int = 1
     addition: str = ""     # a package beside the framework: its requirements file's name
@@ -30,12 +30,16 @@ class Scenario:
         if self.frameworks and framework not in self.frameworks:
             raise UsageError(f"{self.name} runs on {' or '.join(self.frameworks)} only, got {framework}")
 
+    def blocks_on(self, framework):
+        """The module of its blocks on a release that check_framework lets pass."""
+        return self.blocks[framework.split("@")[0]]
+
 
 SCENARIOS = {
     scenario.name: scenario
     for scenario in (
-        Scenario("skip_identity_leaf", blocks="paddle_stack"),
-        Scenario("skip_identity_qlora", blocks="paddleformers_qlora",
+        Scenario("skip_identity_leaf", blocks={"paddle": "paddle_stack", "torch": "torch_stack"}),
+        Scenario("skip_identity_qlora", blocks={"paddle": "paddleformers_qlora"},
                  ignores=("path", "first_op", "fan_out", "tail", "residual"), least_tp=2,
                  addition="paddleformers-1.2.0", frameworks=("paddle@3.3.1",)),
     )

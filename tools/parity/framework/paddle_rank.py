@@ -14,7 +14,7 @@ import paddle  # noqa: E402
 from paddle.distributed.fleet.recompute import recompute  # noqa: E402
 
 from . import paddle_layers, paddle_patches  # noqa: E402
-from .channel import PeerLost  # noqa: E402
+from .step import Step, describe  # noqa: E402
 from .values import DATA, TARGET, make_values  # noqa: E402
 
 NAME, VERSION = "paddle", paddle.__version__
@@ -44,17 +44,7 @@ def run_rank(scenario, cell, stage, tp_rank, channel):
             step.run()
             return step.report()
         except Exception as error:
-            return {"error": _describe(error, channel)}
-
-
-def _describe(error, channel):
-    text = str(error)
-    own = not (channel.lost_peer or isinstance(error, PeerLost))
-    kind = "PEER_LOST"
-    if own:
-        fitting = (kind for kind, words in KINDS if all(word in text for word in words))
-        kind = next(fitting, type(error).__name__)
-    return {"class": "ERROR", "kind": kind, "phase": channel.phase, "message": _message(text), "own": own}
+            return {"error": describe(error, channel, KINDS, _message(str(error)))}
 
 
 def _message(text):
@@ -64,34 +54,25 @@ def _message(text):
     return (telling or lines or [""])[-1][:200]
 
 
-class _Step:
+class _Step(Step):
     def __init__(self, scenario, cell, stage, tp_rank, channel):
-        self._cell, self._stage, self._channel = cell, stage, channel
-        self._last = stage == cell["pp"] - 1
+        super().__init__(scenario, cell, stage, tp_rank, channel)
         self._inputs, self._outputs = [], []
         self._loss, self._freed = 0.0, 0
-        weights = {parameter.name: parameter for parameter in scenario.model.parameters(cell)}
-
-        def part(name):
-            return weights[name].part(weights[name].whole(), tp_rank, cell["tp"])
-
-        blocks_a_stage = cell["blocks"] // cell["pp"]
-        self._numbers = range(stage * blocks_a_stage, (stage + 1) * blocks_a_stage)
         self._parameters = {}
-        if cell["embed"] and stage == 0:
-            self._parameters["embed"] = paddle_layers.parameter(part("embed"))
-        group = paddle_layers.Group(tp_rank, cell["tp"], channel)
-        self._blocks = scenario.Blocks(cell, group, self._numbers, part)
+        if self.has_embedding():
+            self._parameters["embed"] = paddle_layers.parameter(self.part("embed"))
+        self._blocks = scenario.Blocks(cell, paddle_layers.Group(tp_rank, cell["tp"], channel), self.blocks, self.part)
         self._parameters |= self._blocks.parameters
 
     def _constant(self, kind, micro_batch):
-        return paddle.to_tensor(make_values(kind, micro_batch, 0, (self._cell["tokens"], self._cell["hidden"])))
+        return paddle.to_tensor(make_values(kind, micro_batch, 0, (self.cell["tokens"], self.cell["hidden"])))
 
     def _layers(self, x):
         if "embed" in self._parameters:
             x = paddle.matmul(x, self._parameters["embed"])
-        kind = self._cell["recompute"]
-        for b in self._numbers:
+        kind = self.cell["recompute"]
+        for b in self.blocks:
             if kind == "none":
                 x = self._blocks.run(b, x)
             else:
@@ -99,25 +80,24 @@ class _Step:
                               preserve_rng_state=False)
         return x
 
-    def _forward(self, m):
-        self._channel.enter(f"forward {m}")
-        if self._stage == 0:
+    def forward(self, m):
+        if self.stage == 0:
             x = self._constant(DATA, m)
         else:
-            x = paddle.to_tensor(self._channel.receive(self._stage - 1))
+            x = paddle.to_tensor(self.channel.receive(self.stage - 1))
             x.stop_gradient = False
         y = self._layers(x)
-        if self._last:
+        if self.last:
             y = self._divided_and_scaled(((y - self._constant(TARGET, m)) ** 2).mean())
         else:
-            self._channel.send(self._stage + 1, y.numpy())
+            self.channel.send(self.stage + 1, y.numpy())
             self._release(y)
         self._inputs.append(x)
         self._outputs.append(y)
 
     def _divided_and_scaled(self, loss):
         """As the framework's pipeline does it: divided here, or in the gradients at the end (delay_scale_loss)."""
-        cell = self._cell
+        cell = self.cell
         if cell["loss_division"] == "immediate":
             loss = loss / cell["acc"]
             self._loss += float(loss)
@@ -127,37 +107,22 @@ class _Step:
 
     def _release(self, y):
         """The framework's pipeline frees an output that it has sent, unless it was written in place."""
-        if self._cell["release"] and y._is_initialized() and y.inplace_version == 0:
+        if self.cell["release"] and y._is_initialized() and y.inplace_version == 0:
             y._clear_dataptr()
             self._freed += 1
 
-    def _backward(self, m):
-        self._channel.enter(f"backward {m}")
+    def backward(self, m):
         x, y = self._inputs.pop(0), self._outputs.pop(0)
-        if self._last:
+        if self.last:
             paddle.autograd.backward([y], [None])
         else:
             # to_tensor(None) raises what the framework's pipeline raises for a gradient that isn't there.
-            paddle.autograd.backward([y], [paddle.to_tensor(self._channel.receive(self._stage + 1))])
-        if self._stage > 0:
-            self._channel.send(self._stage - 1, None if x.grad is None else x.grad.numpy())
-
-    def run(self):
-        """One forward, one backward in turn, after as many forwards as there are stages behind this one."""
-        acc = self._cell["acc"]
-        warm_up = min(self._cell["pp"] - self._stage - 1, acc)
-        for m in range(warm_up):
-            self._forward(m)
-        for m in range(acc - warm_up):
-            self._forward(warm_up + m)
-            self._backward(m)
-        for m in range(acc - warm_up, acc):
-            self._backward(m)
+            paddle.autograd.backward([y], [paddle.to_tensor(self.channel.receive(self.stage + 1))])
+        if self.stage > 0:
+            self.channel.send(self.stage - 1, None if x.grad is None else x.grad.numpy())
 
     def report(self):
-        factor = 1.0 / self._cell["loss_scale"]
-        if self._cell["loss_division"] == "delayed":
-            factor /= self._cell["acc"]
+        factor = self.grad_factor()
         grads = {}
         for name, parameter in self._parameters.items():
             grad = parameter.grad
