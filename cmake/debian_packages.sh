@@ -12,6 +12,8 @@ package_is_here() {
     libcli11-dev) probe=CLI/App.hpp ;;
     nlohmann-json3-dev) probe=nlohmann/json.hpp ;;
     libgtest-dev) probe=gtest/gtest.h ;;
+    libopenmpi-dev) probe=mpicxx ;;
+    openmpi-bin) probe=mpirun ;;
     python3-jsonschema)
       python3 -c 'import jsonschema' 2>/dev/null || /usr/bin/python3 -c 'import jsonschema' 2>/dev/null
       return

@@ -63,6 +63,12 @@ struct StackModel {
   }
 };
 
+// Of scenarios that leave out a wait: kept | left_out. One toggle of one meaning, as the runs of all scenarios share
+// their flags.
+inline Field wait_toggle() {
+  return own_toggle("wait", {"kept", "left_out"}, "the wait that the scenario's fault leaves out");
+}
+
 // The minimal failing combinations of skip_c_identity in this model, beside a scenario's own.
 inline std::vector<DeclaredFailure> with_reported(std::vector<DeclaredFailure> list) {
   list.push_back({.switches = {{"identity", "skip"}, {"residual", "1"}},

@@ -17,7 +17,7 @@ esac
 # shellcheck source=cmake/debian_packages.sh
 . cmake/debian_packages.sh
 ensure_packages tests/run.sh build/install.log \
-  g++ cmake ninja-build git libopenblas-dev libfmt-dev libcli11-dev nlohmann-json3-dev libgtest-dev python3 python3-jsonschema
+  g++ cmake ninja-build git libopenblas-dev libfmt-dev libcli11-dev nlohmann-json3-dev libgtest-dev libopenmpi-dev openmpi-bin python3 python3-jsonschema
 
 jobs=$(nproc)
 failed=()

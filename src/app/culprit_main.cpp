@@ -79,6 +79,9 @@ struct CellsCommand {
     } catch (const UsageError& error) {
       throw UsageError(fmt::format("{}: {}", in, error.what()));
     }
+    if (choice.comm == "mpi")
+      throw UsageError("`culprit cells` runs in one process; --comm mpi goes with `culprit run` and "
+                       "with scenario programs under mpirun");
     const auto runtime = open_runtime(choice);
     WholeFile output(out);
     ProgressBar bar(STDERR_FILENO, file.cells.size(), "cells");

@@ -18,6 +18,7 @@
 #include "app/run_reproductions.hpp"
 #include "app/runtime_flags.hpp"
 #include "app/shown_program_folder.hpp"
+#include "app/triage_backends.hpp"
 #include "base/error.hpp"
 #include "base/program_folder.hpp"
 #include "matrix/run_matrix.hpp"
@@ -28,6 +29,7 @@
 #include "report/run_file.hpp"
 #include "report/wording.hpp"
 #include "report/write_report.hpp"
+#include "runtime/mpi_launcher.hpp"
 #include "terminal/escape.hpp"
 #include "terminal/progress_bar.hpp"
 #include "terminal/style.hpp"
@@ -95,6 +97,25 @@ LaunchJob job_from_flags(const Scenario& scenario, const Settings& given) {
   return job;
 }
 
+// Every minimal combination on every back end, as its own trials: they are none of the run's cells.
+void triage_record(RunRecord& record, const Scenario& scenario, TrialOptions options,
+                   const RuntimeChoice& choice) {
+  int num_ranks = 1;
+  for (const JobResult& job : record.jobs)
+    for (const MinimalFinding& finding : job.minimal) {
+      const Cell cell = cell_of(job.matrix, job.matrix.choices[finding.index]);
+      num_ranks = std::max(num_ranks, cell.tp * cell.pp);
+    }
+  options.on_planned = {};
+  options.on_done = {};
+  const std::vector<TriageBackend> backends = triage_backends(options, choice, num_ranks);
+  for (const JobResult& job : record.jobs) {
+    record.triage.emplace_back();
+    for (const MinimalFinding& finding : job.minimal)
+      record.triage.back().push_back(triage(scenario, job, finding, backends));
+  }
+}
+
 }  // namespace
 
 struct RunCommand::Impl {
@@ -103,6 +124,7 @@ struct RunCommand::Impl {
   std::string from;
   std::size_t jobs = 0;
   RuntimeChoice choice;
+  bool triage = false;
   double stall_seconds = 10.0;
   bool no_verify = false;
   std::vector<Field> own_toggles;  // outlives the flags
@@ -136,6 +158,9 @@ RunCommand::RunCommand(CLI::App& app) : impl_(std::make_unique<Impl>()) {
                   "seconds without any rank finishing an operation: HANG")
       ->check(seconds_between(0.1, 3600.0))
       ->capture_default_str();
+  sub->add_flag("--triage", impl_->triage,
+                "also run each minimal combination on every back end that is here: independent of "
+                "back end, only with some, or timing only");
   sub->add_flag("--no-verify", impl_->no_verify,
                 "write the stand-alone reproductions, but do not build and run them");
   add_runtime_flags(*sub, impl_->choice);
@@ -182,8 +207,16 @@ int RunCommand::run(const std::vector<std::string>& command) const {
   record.bin_folder = shown_program_folder().string();
 
   // Opened here to find out before anything is written; the cells' processes open their own.
-  const std::string runtime = open_runtime(impl_->choice)->description();
   const bool on_gpu = impl_->choice.device != "cpu";
+  MpiLauncher launcher;
+  std::string runtime;
+  if (impl_->choice.comm == "mpi" && !on_gpu) {
+    launcher = mpi_launcher();
+    runtime = fmt::format("CPU, ranks as processes through MPI ({})", launcher.command[0]);
+    record.ran_on = "MPI processes";
+  } else {
+    runtime = open_runtime(impl_->choice)->description();
+  }
   if (on_gpu)
     record.ran_on = impl_->choice.device + (impl_->choice.comm == "nccl" ? ", NCCL" : " threads");
   RunFolder folder(impl_->out.empty() ? default_run_folder() : fs::path(impl_->out));
@@ -192,10 +225,11 @@ int RunCommand::run(const std::vector<std::string>& command) const {
   std::size_t done = 0;
   const Style style = Style::for_output(STDOUT_FILENO);
   try {
-    TrialRunner runner(
-        scenario.name,
-        {.program = bin / scenario.name,
+    const TrialOptions options{
+         .program = bin / scenario.name,
          .flags = record.runtime_flags,
+         .launcher = launcher.command,
+         .environment = launcher.environment,
          .many_cells_a_process = on_gpu,
          .jobs = impl_->jobs > 0 ? impl_->jobs
                                  : (on_gpu ? 1 : std::max(1U, std::thread::hardware_concurrency())),
@@ -207,13 +241,15 @@ int RunCommand::run(const std::vector<std::string>& command) const {
              [&](const auto&, const Outcome&, const std::string& line) {
                folder.append_cell(line);
                bar.update(++done);
-             }});
+             }};
+    TrialRunner runner(scenario.name, options);
     for (std::size_t i = 0; i < matrices.size(); ++i) {
       record.jobs.push_back(run_matrix(scenario, matrices[i], runner));
       record.jobs.back().title = jobs[i].title;
       trace_findings(record.jobs.back(), runner, folder.traces(), trace_prefix(matrices.size(), i));
     }
     record.num_trials = runner.trials();
+    if (impl_->triage) triage_record(record, scenario, options, impl_->choice);
   } catch (const Stopped&) {
     bar.clear();
     print_error(fmt::format("culprit: stopped by a signal after {} cells; what ran is in {}\n",

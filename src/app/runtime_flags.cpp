@@ -13,8 +13,9 @@ void add_runtime_flags(CLI::App& app, RuntimeChoice& choice) {
       ->capture_default_str()
       ->group("Where it runs");
   app.add_option("--comm", choice.comm,
-                 "local: ranks share the device; nccl: a GPU a rank, from that index on")
-      ->type_name("local|nccl")
+                 "local: ranks are threads that share the device; mpi: a process each, CPU memory; "
+                 "nccl: a GPU a rank, from that index on")
+      ->type_name("local|mpi|nccl")
       ->capture_default_str()
       ->group("Where it runs");
 }

@@ -13,8 +13,10 @@
 #include "app/cell_flags.hpp"
 #include "app/runtime_flags.hpp"
 #include "base/error.hpp"
+#include "base/exit_status.hpp"
 #include "base/version.hpp"
 #include "base/whole_file.hpp"
+#include "comm/process_group.hpp"
 #include "engine/run_cell.hpp"
 #include "outcome/outcome_json.hpp"
 #include "outcome/run_once.hpp"
@@ -44,12 +46,13 @@ Expectation parse_expectation(const std::string& text) {
   return {*outcome, colon == std::string::npos ? "" : text.substr(colon + 1)};
 }
 
-int report(const Outcome& outcome, const std::string& expect) {
+// `is_speaker`: false on the processes of a job but one.
+int report(const Outcome& outcome, const std::string& expect, bool is_speaker) {
   if (expect.empty()) return row_of(outcome.outcome).exit_status;
   const Expectation wanted = parse_expectation(expect);
   const bool met =
       outcome.outcome == wanted.outcome && (wanted.kind.empty() || outcome.kind == wanted.kind);
-  if (!met)
+  if (!met && is_speaker)
     print_error(fmt::format("expected {}, got {}{}{}\n", expect, row_of(outcome.outcome).name,
                             outcome.kind.empty() ? "" : ":", outcome.kind));
   return met ? 0 : kExitUnexpected;
@@ -90,7 +93,41 @@ void write_trace(const std::string& file, const Scenario& scenario, const Cell& 
   CellTrace trace;
   for (RankResult& rank : run_cell(scenario.model, cell, {.trace = true, .runtime = &runtime}))
     trace.ranks.push_back(std::move(rank.trace));
-  write_whole_file(file, trace_to_json(trace));
+  if (!trace.ranks.empty()) write_whole_file(file, trace_to_json(trace));
+}
+
+// The outcome of a job whose processes can't go on, from the exit status that each ends with.
+Outcome outcome_of_ended_job(const JobEndedError& error) {
+  Outcome outcome;
+  outcome.outcome = *outcome_of_exit(error.exit_status());
+  outcome.kind = outcome.outcome == OutcomeClass::kHang ? "STALLED" : "PROCESS_LOST";
+  outcome.message = error.what();
+  return outcome;
+}
+
+// Runs the cell as one process of a job that each of them calls alike. Rank 0 prints; all return
+// the same status, and none before rank 0 has printed: launchers end the whole job when a process
+// ends with a failure.
+int run_in_job(const Scenario& scenario, const Cell& cell, Runtime& runtime,
+               ProgressCounter& progress, const std::string& expect,
+               const std::string& trace_file) {
+  ProcessGroup& processes = *runtime.processes();
+  const bool is_speaker = processes.rank() == 0;
+  const auto print = [&](const Outcome& outcome) {
+    if (is_speaker) fmt::print("{}\n", to_json_line(scenario.name, cell, outcome));
+    std::fflush(stdout);
+  };
+  try {
+    const Outcome outcome = run_here(scenario, cell, runtime, progress);
+    if (!trace_file.empty()) write_trace(trace_file, scenario, cell, runtime);
+    print(outcome);
+    const int status = report(outcome, expect, is_speaker);
+    processes.broadcast({});
+    return status;
+  } catch (const JobEndedError& error) {
+    if (outcome_of_exit(error.exit_status())) print(outcome_of_ended_job(error));
+    throw;
+  }
 }
 
 }  // namespace
@@ -120,6 +157,11 @@ int scenario_main(const Scenario& scenario, int argc, char** argv) {
       "run a cell for each line of stdin (its flags, tabs between), answer each with a line");
   RuntimeChoice choice;
   add_runtime_flags(app, choice);
+  app.add_option("--stall", choice.stall_seconds,
+                 "ranks as processes: seconds without any of them finishing an operation: HANG")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->capture_default_str()
+      ->group("Where it runs");
   const CellFlags flags(app, scenario.own_toggles);
   if (const int status = parse_or_report(app, argc, argv); status >= 0) return status;
 
@@ -132,7 +174,10 @@ int scenario_main(const Scenario& scenario, int argc, char** argv) {
         throw UsageError(
             "--worker takes its cells from stdin: no --clean, --expect, --trace, sizes or toggles "
             "beside it");
-      run_worker(scenario, *open_runtime(choice), progress);
+      const std::unique_ptr<Runtime> runtime = open_runtime(choice);
+      if (runtime->processes())
+        throw UsageError("--worker takes its ranks as threads: start one process for each cell");
+      run_worker(scenario, *runtime, progress);
       return 0;
     }
     if (clean && !given.empty())
@@ -146,10 +191,12 @@ int scenario_main(const Scenario& scenario, int argc, char** argv) {
       apply_settings(scenario, cell, given);
     validate(cell);
     const std::unique_ptr<Runtime> runtime = open_runtime(choice);
+    if (runtime->processes())
+      return run_in_job(scenario, cell, *runtime, progress, expect, trace_file);
     const Outcome outcome = run_here(scenario, cell, *runtime, progress);
     if (!trace_file.empty()) write_trace(trace_file, scenario, cell, *runtime);
     fmt::print("{}\n", to_json_line(scenario.name, cell, outcome));
-    return report(outcome, expect);
+    return report(outcome, expect, /*is_speaker=*/true);
   });
 }
 

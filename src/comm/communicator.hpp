@@ -18,8 +18,9 @@ struct CommCounters {
   std::int64_t transfer_bytes = 0;
 };
 
-// A started collective. The buffer belongs to it until wait() returns; a destructor without wait()
-// abandons the result, and the buffer's contents with it; the peers are not affected.
+// A started collective or send. The buffer belongs to it until wait() returns. Of a collective a
+// destructor without wait() abandons the result, and the buffer's contents with it; the peers are
+// not affected.
 class Work {
  public:
   virtual ~Work() = default;
@@ -53,6 +54,11 @@ class Communicator {
   virtual void all_gather(Elements mine, Elements gathered, const std::string& what) = 0;
   // Buffered: returns at once, whatever the receiver does, and the memory may be written or freed.
   virtual void send(Elements buffer, int to, const std::string& what) = 0;
+  // Unbuffered: the memory must stay as it is until the wait. Of memory that is written before, the
+  // receiver gets the old values, the new or some of both, by timing; on the CPU always what is
+  // there when this rank next waits for anything or lets go of the Work, as libraries do that move
+  // messages only while they are called.
+  virtual std::unique_ptr<Work> start_send(Elements buffer, int to, const std::string& what) = 0;
   // Tells the receiver that there is nothing to receive (the framework sends a none).
   virtual void send_none(int to, const std::string& what) = 0;
   // Fills `buffer` with the next message from `from`; false if that message is a none.

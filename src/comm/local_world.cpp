@@ -9,91 +9,34 @@
 
 namespace culprit {
 
-LocalWorld::LocalWorld(int size) {
-  for (int i = 0; i < size; ++i) ranks_.push_back(std::make_unique<Rank>());
-}
+LocalWorld::LocalWorld(int size) : ranks_(size), wake_(ranks_.size()), started_sends_(wake_.size()) {}
 LocalWorld::~LocalWorld() = default;
 
 void LocalWorld::finished(int world_rank) {
   const std::lock_guard lock(mutex_);
-  ranks_[world_rank]->state = State::kFinished;
+  ranks_.finished(world_rank);
   settle();
 }
 
 void LocalWorld::failed(int world_rank) {
   const std::lock_guard lock(mutex_);
-  ranks_[world_rank]->state = State::kFailed;
+  ranks_.failed(world_rank);
   settle();
 }
 
 void LocalWorld::wait(std::unique_lock<std::mutex>& lock, int me, const std::string& what,
-                      std::function<std::vector<int>()> missing) {
+                      RankTable::Missing missing) {
   if (missing().empty()) return;
-  Rank& rank = *ranks_[me];
-  rank.state = State::kWaiting;
-  rank.waits_at = what;
-  rank.missing = std::move(missing);
-  rank.verdict = Verdict::kNone;
+  ranks_.starts_waiting(me, what, std::move(missing));
   settle();
-  rank.wake.wait(lock, [&] { return rank.verdict != Verdict::kNone; });
-  rank.missing = nullptr;
-  rank.state = State::kRunning;
-  if (rank.verdict == Verdict::kPeerLost) throw PeerLostError(rank.reason);
-  if (rank.verdict == Verdict::kHang) throw HangError(rank.reason);
+  wake_[me].wait(lock, [&] { return ranks_.verdict(me) != RankTable::Verdict::kNone; });
+  ranks_.goes_on(me);
+  if (ranks_.verdict(me) == RankTable::Verdict::kPeerLost) throw PeerLostError(ranks_.reason(me));
+  if (ranks_.verdict(me) == RankTable::Verdict::kHang) throw HangError(ranks_.reason(me));
 }
 
 void LocalWorld::settle() {
-  const auto decide = [](Rank& rank, Verdict verdict, std::string reason) {
-    rank.verdict = verdict;
-    rank.reason = std::move(reason);
-    rank.wake.notify_one();
-  };
-  const auto undecided = [](const Rank& rank) {
-    return rank.state == State::kWaiting && rank.verdict == Verdict::kNone;
-  };
-  bool any_can_move = false;
-  for (std::size_t me = 0; me < ranks_.size(); ++me) {
-    Rank& rank = *ranks_[me];
-    any_can_move |= rank.state == State::kRunning ||
-                    (rank.state == State::kWaiting && rank.verdict != Verdict::kNone);
-    if (!undecided(rank)) continue;
-    const std::vector<int> missing = rank.missing();
-    if (missing.empty()) {
-      decide(rank, Verdict::kReady, "");
-      any_can_move = true;
-      continue;
-    }
-    const auto in_state = [&](State state) {
-      return std::find_if(missing.begin(), missing.end(),
-                          [&](int peer) { return ranks_[peer]->state == state; });
-    };
-    if (const auto peer = in_state(State::kFailed); peer != missing.end()) {
-      decide(
-          rank, Verdict::kPeerLost,
-          fmt::format("rank {} waits in {} for rank {}, which has left", me, rank.waits_at, *peer));
-      any_can_move = true;
-    } else if (const auto done = in_state(State::kFinished);
-               std::all_of(missing.begin(), missing.end(),
-                           [&](int member) { return ranks_[member]->state == State::kFinished; })) {
-      // Not before: another missing peer may still fail, and then this rank has lost it. What a
-      // rank comes to must not depend on which of two peers ends first.
-      decide(rank, Verdict::kHang,
-             fmt::format("rank {} waits in {} for rank {}, which has finished", me, rank.waits_at,
-                         *done));
-      any_can_move = true;
-    }
-  }
-  if (any_can_move) return;
-  // Nobody runs, and no wait can be decided by itself: the waits form a cycle.
-  std::string all;
-  for (std::size_t me = 0; me < ranks_.size(); ++me) {
-    if (!undecided(*ranks_[me])) continue;
-    all += fmt::format("{}rank {} waits in {} for rank", all.empty() ? "" : "; ", me,
-                       ranks_[me]->waits_at);
-    for (const int peer : ranks_[me]->missing()) all += fmt::format(" {}", peer);
-  }
-  for (auto& rank : ranks_)
-    if (undecided(*rank)) decide(*rank, Verdict::kHang, all);
+  ranks_.settle([this](int rank) { wake_[rank].notify_one(); });
 }
 
 // A collective that this rank has joined.
@@ -118,6 +61,7 @@ class LocalWork final : public Work {
   void wait() override {
     if (waited_) return;
     waited_ = true;
+    world_.started_sends_[me_].flush();
     std::unique_lock lock(world_.mutex_);
     auto& collective = world_.collectives_.at(key_);
     world_.wait(lock, me_, what_, [this, &collective] {
@@ -126,7 +70,9 @@ class LocalWork final : public Work {
         if (!collective.num_elements[i]) missing.push_back(members_[i]);
       return missing;
     });
-    if (!collective.complete) throw mismatch(collective);
+    if (!collective.complete)
+      throw SubjectError(kind::kCollectiveMismatch,
+                         mismatch_text(what_, members_, collective.num_elements));
     collective.exchange->take(member_);
     taken_ = true;
     leave(collective);
@@ -136,16 +82,6 @@ class LocalWork final : public Work {
   void leave(LocalWorld::Collective& collective) {
     if (++collective.left == members_.size()) world_.collectives_.erase(key_);
   }
-  SubjectError mismatch(const LocalWorld::Collective& collective) const {
-    const auto& counts = collective.num_elements;
-    const auto odd = std::find_if(counts.begin(), counts.end(),
-                                  [&](const auto& count) { return *count != *counts[0]; });
-    return {
-        kind::kCollectiveMismatch,
-        fmt::format("{}: rank {} gave {} elements, rank {} gave {}", what_, members_[0], *counts[0],
-                    members_[static_cast<std::size_t>(odd - counts.begin())], **odd)};
-  }
-
   LocalWorld& world_;
   LocalWorld::CollectiveKey key_;
   const std::vector<int>& members_;
@@ -189,6 +125,14 @@ class LocalCommunicator final : public Communicator {
     post(to, {.parcel = backend_.pack(buffer.data, buffer.num_elements),
               .num_elements = buffer.num_elements});
   }
+  std::unique_ptr<Work> start_send(Elements buffer, int to, const std::string&) override {
+    counters_.transfer_bytes += backend_.num_bytes(buffer.num_elements);
+    const std::shared_ptr<Parcel> parcel = backend_.start_pack(buffer.data, buffer.num_elements);
+    return world_.started_sends_[me_].start([this, parcel, to, count = buffer.num_elements] {
+      backend_.finish_pack(*parcel);
+      post(to, {.parcel = parcel, .num_elements = count});
+    });
+  }
   void send_none(int to, const std::string&) override { post(to, {}); }
 
   bool receive(Elements buffer, int from, const std::string& what) override {
@@ -231,6 +175,7 @@ class LocalCommunicator final : public Communicator {
     world_.settle();
   }
   LocalWorld::Message next_message(int peer, const std::string& what) {
+    world_.started_sends_[me_].flush();
     std::unique_lock lock(world_.mutex_);
     auto& channel = world_.channels_[{group_id_, {peer, me_}}];
     world_.wait(lock, me_, what,

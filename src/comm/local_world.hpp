@@ -4,7 +4,6 @@
 
 #include <condition_variable>
 #include <deque>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -13,6 +12,8 @@
 #include <vector>
 
 #include "comm/communicator.hpp"
+#include "comm/rank_table.hpp"
+#include "comm/started_sends.hpp"
 
 namespace culprit {
 
@@ -33,17 +34,6 @@ class LocalWorld final : public World {
   friend class LocalCommunicator;
   friend class LocalWork;
 
-  enum class State { kRunning, kWaiting, kFinished, kFailed };
-  enum class Verdict { kNone, kReady, kPeerLost, kHang };
-
-  struct Rank {
-    State state = State::kRunning;
-    std::string waits_at;                       // what it waits for, in words
-    std::function<std::vector<int>()> missing;  // world ranks whose contribution it still needs
-    Verdict verdict = Verdict::kNone;
-    std::string reason;
-    std::condition_variable wake;
-  };
   struct Collective {
     std::unique_ptr<Exchange> exchange;
     std::vector<std::optional<std::int64_t>> num_elements;  // by group rank; none: has not come
@@ -53,19 +43,21 @@ class LocalWorld final : public World {
   };
   using CollectiveKey = std::pair<int, std::uint64_t>;  // group id, call number in the group
   struct Message {
-    std::unique_ptr<Parcel> parcel;  // null: a none
+    std::shared_ptr<Parcel> parcel;  // null: a none
     std::int64_t num_elements = 0;
   };
   using ChannelKey = std::pair<int, std::pair<int, int>>;  // group id, (from, to) world ranks
 
   // Blocks `me` until missing() is empty. Holds `lock` on entry and return.
   void wait(std::unique_lock<std::mutex>& lock, int me, const std::string& what,
-            std::function<std::vector<int>()> missing);
+            RankTable::Missing missing);
   // Wakes every waiting rank whose wait has become possible or impossible. Needs the mutex.
   void settle();
 
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Rank>> ranks_;
+  RankTable ranks_;
+  std::vector<std::condition_variable> wake_;  // by rank
+  std::vector<StartedSends> started_sends_;    // by rank, each its thread's alone
   std::map<CollectiveKey, Collective> collectives_;
   std::map<ChannelKey, std::deque<Message>> channels_;
 };

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "comm/communicator.hpp"
+#include "comm/process_group.hpp"
 #include "tensor/device.hpp"
 
 namespace culprit {
@@ -18,8 +19,13 @@ class Runtime {
   // The memory of one rank of a job, for that rank's thread. Errors: UnavailableError when the
   // device has no room for it.
   virtual std::unique_ptr<Backend> make_backend(int world_rank, DType dtype) = 0;
-  // The world of a job of `size` ranks. Errors: UnavailableError when it can't have that many.
+  // The world of a job of `size` ranks. Errors: UnavailableError when it can't have that many;
+  // UsageError when fewer processes were started.
   virtual std::unique_ptr<World> make_world(int size) = 0;
+  // Where each rank is a process of its own: all of them, whose rank there is the rank in a job;
+  // those beyond a job's size have no part in it, but make its world like the others. Null: every
+  // rank is a thread of this process.
+  virtual ProcessGroup* processes() { return nullptr; }
   // As a report names it.
   virtual std::string description() const = 0;
 };

@@ -129,19 +129,33 @@ void CudaBackend::download(const std::byte* device, std::span<float> host) {
 }
 
 std::unique_ptr<ParcelPool::Block> CudaBackend::packed(const std::byte* a,
-                                                       std::int64_t num_elements) {
-  auto block = parcels().take(bytes_of(num_elements), stream());
+                                                       std::int64_t num_elements,
+                                                       cudaStream_t on) {
+  auto block = parcels().take(bytes_of(num_elements), on);
   check(cudaMemcpyAsync(block->memory.data(), a, bytes_of(num_elements), cudaMemcpyDeviceToDevice,
-                        stream()),
+                        on),
         "cudaMemcpyAsync");
-  block->last_use.record(stream());
+  block->last_use.record(on);
   return block;
 }
-std::unique_ptr<Parcel> CudaBackend::pack(const std::byte* a, std::int64_t num_elements) {
-  return std::make_unique<CudaParcel>(parcels(), packed(a, num_elements));
+std::unique_ptr<Parcel> CudaBackend::parcel_of(std::unique_ptr<ParcelPool::Block> block) {
+  return std::make_unique<CudaParcel>(parcels(), std::move(block));
 }
+ParcelPool::Block& CudaBackend::block_of(Parcel& parcel) {
+  return static_cast<CudaParcel&>(parcel).block();
+}
+std::unique_ptr<Parcel> CudaBackend::pack(const std::byte* a, std::int64_t num_elements) {
+  return parcel_of(packed(a, num_elements, stream()));
+}
+std::unique_ptr<Parcel> CudaBackend::start_pack(const std::byte* a, std::int64_t num_elements) {
+  Event ready;
+  ready.record(stream());
+  ready.make_wait(comm_stream());
+  return parcel_of(packed(a, num_elements, comm_stream()));
+}
+void CudaBackend::finish_pack(Parcel& parcel) { block_of(parcel).last_use.make_wait(stream()); }
 void CudaBackend::unpack(Parcel& parcel, std::byte* c, std::int64_t num_elements) {
-  copy_from(static_cast<CudaParcel&>(parcel).block(), c, num_elements);
+  copy_from(block_of(parcel), c, num_elements);
 }
 void CudaBackend::copy_from(ParcelPool::Block& block, std::byte* c, std::int64_t num_elements) {
   block.last_use.make_wait(stream());

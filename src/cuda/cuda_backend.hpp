@@ -36,6 +36,8 @@ class CudaBackend : public Backend {
   void upload(std::span<const float> host, std::byte* device) override;
   void download(const std::byte* device, std::span<float> host) override;
   std::unique_ptr<Parcel> pack(const std::byte* a, std::int64_t num_elements) override;
+  std::unique_ptr<Parcel> start_pack(const std::byte* a, std::int64_t num_elements) override;
+  void finish_pack(Parcel& parcel) override;
   void unpack(Parcel& parcel, std::byte* c, std::int64_t num_elements) override;
   std::unique_ptr<Exchange> make_exchange(std::size_t num_members) override;
 
@@ -43,8 +45,12 @@ class CudaBackend : public Backend {
   cudaStream_t comm_stream() const { return resources_->comm_stream; }
 
  protected:
-  // A copy of `a` in a block of the device's pool, whose last use is recorded.
-  std::unique_ptr<ParcelPool::Block> packed(const std::byte* a, std::int64_t num_elements);
+  // A copy of `a` in a block of the device's pool, made on `on`; its last use is recorded.
+  std::unique_ptr<ParcelPool::Block> packed(const std::byte* a, std::int64_t num_elements,
+                                            cudaStream_t on);
+  // How a block of this kind of backend travels.
+  virtual std::unique_ptr<Parcel> parcel_of(std::unique_ptr<ParcelPool::Block> block);
+  virtual ParcelPool::Block& block_of(Parcel& parcel);
   // The block's contents to `c`, which becomes its last use.
   void copy_from(ParcelPool::Block& block, std::byte* c, std::int64_t num_elements);
   ParcelPool& parcels() { return pool_.parcels(); }

@@ -20,5 +20,7 @@ struct DeviceLibrary {
 inline constexpr DeviceLibrary kCudaLibrary{"libculprit_cuda.so", "culprit_open_cuda_device"};
 // A GPU a rank from that index on, through NCCL.
 inline constexpr DeviceLibrary kNcclLibrary{"libculprit_nccl.so", "culprit_open_nccl_devices"};
+// The GPU of that index for the one rank that this process is, through NCCL: a PathDevice.
+inline constexpr DeviceLibrary kNcclRankLibrary{"libculprit_nccl.so", "culprit_open_nccl_rank"};
 
 }  // namespace culprit

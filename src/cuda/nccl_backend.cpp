@@ -7,14 +7,10 @@
 
 #include "cuda/check.hpp"
 #include "cuda/kernels.hpp"
+#include "cuda/nccl_type.hpp"
 
 namespace culprit::cuda {
 namespace {
-
-ncclDataType_t nccl_type(DType dtype) {
-  if (dtype == DType::kFloat32) return ncclFloat32;
-  return dtype == DType::kFloat16 ? ncclFloat16 : ncclBfloat16;
-}
 
 // Makes `device` the thread's for a scope: events and communicators belong to the device that is
 // current when they are made.
@@ -194,8 +190,11 @@ void check_nccl(ncclResult_t result, const char* call) {
                                ncclGetLastError(nullptr)));
 }
 
-std::unique_ptr<Parcel> NcclBackend::pack(const std::byte* a, std::int64_t num_elements) {
-  return std::make_unique<NcclParcel>(parcels(), packed(a, num_elements), device_, comm_stream());
+std::unique_ptr<Parcel> NcclBackend::parcel_of(std::unique_ptr<ParcelPool::Block> block) {
+  return std::make_unique<NcclParcel>(parcels(), std::move(block), device_, comm_stream());
+}
+ParcelPool::Block& NcclBackend::block_of(Parcel& parcel) {
+  return *static_cast<NcclParcel&>(parcel).block;
 }
 
 void NcclBackend::unpack(Parcel& parcel, std::byte* c, std::int64_t num_elements) {

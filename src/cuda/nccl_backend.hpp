@@ -16,13 +16,16 @@ class NcclBackend final : public CudaBackend {
   NcclBackend(DType dtype, int device, ResourcePool& pool, NcclCommunicators& communicators)
       : CudaBackend(dtype, device, pool), device_(device), communicators_(communicators) {}
 
-  std::unique_ptr<Parcel> pack(const std::byte* a, std::int64_t num_elements) override;
   void unpack(Parcel& parcel, std::byte* c, std::int64_t num_elements) override;
   // A sum is added in the order that NCCL chooses: the same to the bit for all members, and for two
   // in member order.
   std::unique_ptr<Exchange> make_exchange(std::size_t num_members) override;
 
   int device() const { return device_; }
+
+ protected:
+  std::unique_ptr<Parcel> parcel_of(std::unique_ptr<ParcelPool::Block> block) override;
+  ParcelPool::Block& block_of(Parcel& parcel) override;
 
  private:
   int device_;

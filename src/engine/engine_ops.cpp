@@ -28,6 +28,12 @@ Tensor EngineOps::overlap_linear(const Tensor& x, const std::string& weight, Ove
   return culprit::overlap_linear(context_, group_, skip(), x, parameter(weight), wait);
 }
 
+Tensor EngineOps::scaled_overlap_linear(const Tensor& x, const std::string& weight, double factor,
+                                        OverlapWait wait) {
+  if (group_.size == 1) return matmul(scale(x, factor), parameter(weight));
+  return culprit::scaled_overlap_linear(context_, group_, factor, x, parameter(weight), wait);
+}
+
 Tensor EngineOps::frozen_column_linear(const Tensor& x, const std::string& weight) {
   return frozen_column_parallel_linear(context_, group_, cell_.identity, x, parameter(weight));
 }

@@ -36,7 +36,11 @@ class EngineOps {
   Tensor column_linear(const Tensor& x, const std::string& weight);
   // The overlap linear whatever the cell's path is; a plain product at tp 1.
   Tensor overlap_linear(const Tensor& x, const std::string& weight, OverlapWait wait);
-  // The same with a weight that takes no gradient, by the identity operator on every path (rule
+  // As overlap_linear, of factor * x, with the backward's multiplication by factor; at tp 1 the
+  // operators themselves.
+  Tensor scaled_overlap_linear(const Tensor& x, const std::string& weight, double factor,
+                               OverlapWait wait);
+  // As column_linear with a weight that takes no gradient, by the identity operator on every path (rule
   // 19).
   Tensor frozen_column_linear(const Tensor& x, const std::string& weight);
   // x [T, I/tp] times the named weight's rows, summed over the group -> [T, O].

@@ -9,6 +9,7 @@
 #include "engine/engine_ops.hpp"
 #include "engine/model_program.hpp"
 #include "engine/parameter.hpp"
+#include "pipeline/stage.hpp"
 
 namespace culprit {
 
@@ -30,6 +31,8 @@ struct Model {
   std::function<std::vector<ParameterSpec>(const Cell&)> parameters;
   // How many [T, H] activations a stage hands to the next.
   std::size_t boundary_width = 1;
+  // Through what it hands them on; null: SendBuffer::kNone.
+  std::function<SendBuffer(const Cell&)> send_buffer = {};
   // Runs `blocks`: the data (block 0) or the boundary in, the boundary or the model's output [T, H] out.
   std::function<std::vector<Tensor>(EngineOps&, BlockRange blocks, const std::vector<Tensor>& inputs)> run;
   std::function<std::vector<ReferenceValue>(ReferenceOps&, BlockRange blocks,
@@ -42,7 +45,8 @@ struct Model {
 // Makes a Model of a type with `static std::vector<ParameterSpec> parameters(const Cell&)` and
 // `template <class Ops> static typename Ops::Value run(Ops&, BlockRange, typename Ops::Value x)`, so that a
 // model is written once and the reference can't drift from it. A type with `static constexpr std::size_t
-// kBoundaryWidth` takes and gives vectors of values instead. Needs outcome/reference.hpp.
+// kBoundaryWidth` takes and gives vectors of values instead; `static SendBuffer send_buffer(const Cell&)` is
+// optional. Needs outcome/reference.hpp.
 template <class Definition>
 Model make_model() {
   const auto run = []<class Ops>(Ops& ops, BlockRange blocks, const std::vector<typename Ops::Value>& inputs) {
@@ -53,6 +57,7 @@ Model make_model() {
   };
   Model model{.parameters = &Definition::parameters, .run = run, .run_reference = run, .run_program = run};
   if constexpr (requires { Definition::kBoundaryWidth; }) model.boundary_width = Definition::kBoundaryWidth;
+  if constexpr (requires { &Definition::send_buffer; }) model.send_buffer = &Definition::send_buffer;
   return model;
 }
 

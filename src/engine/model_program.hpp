@@ -84,6 +84,10 @@ class ProgramOps {
   Value overlap_linear(const Value& x, const std::string& weight, OverlapWait) {
     return call({.op = ModelOperator::kOverlapLinear, .inputs = {x, parameter(weight)}});
   }
+  Value scaled_overlap_linear(const Value& x, const std::string& weight, double factor,
+                              OverlapWait wait) {
+    return overlap_linear(scale(x, factor), weight, wait);
+  }
   Value row_linear(const Value& x, const std::string& weight) {
     return call({.op = ModelOperator::kRowLinear, .inputs = {x, parameter(weight)}});
   }

@@ -11,9 +11,12 @@
 
 #include "autograd/functions.hpp"
 #include "autograd/rules.hpp"
+#include "base/bytes.hpp"
 #include "base/error.hpp"
+#include "base/exit_status.hpp"
 #include "base/subject_error.hpp"
 #include "engine/engine_ops.hpp"
+#include "engine/rank_result_bytes.hpp"
 #include "trace/rank_recorder.hpp"
 
 namespace culprit {
@@ -71,6 +74,8 @@ class RankRun {
                              .release_sent_outputs = cell_.release,
                              .loss_division = cell_.loss_division,
                              .loss_scale = cell_.loss_scale,
+                             .send_buffer = model_.send_buffer ? model_.send_buffer(cell_)
+                                                               : SendBuffer::kNone,
                              .boundary = std::vector<Shape>(model_.boundary_width, activation())};
     const StageModel stage_model{
         .data = [this](int m) { return constant(ValueKind::kData, m); },
@@ -193,45 +198,114 @@ class RankRun {
 
 }  // namespace
 
+namespace {
+
+// What rank `me` came to; `broken` where it threw what is no subject's error.
+struct RankEnd {
+  RankResult result;
+  std::exception_ptr broken;
+};
+RankEnd run_rank(const Model& model, const Cell& cell, const CellRunOptions& options, World& world,
+                 int me) {
+  RankEnd end;
+  try {
+    end.result = RankRun(model, cell, options, world, me / cell.tp, me % cell.tp).run();
+  } catch (...) {
+    end.broken = std::current_exception();
+  }
+  if (end.broken || end.result.error)
+    world.failed(me);
+  else
+    world.finished(me);
+  return end;
+}
+
+std::vector<RankEnd> run_threads(const Model& model, const Cell& cell,
+                                 const CellRunOptions& options, World& world, int world_size) {
+  std::vector<RankEnd> ends(static_cast<std::size_t>(world_size));
+  const auto body = [&](int me) { ends[me] = run_rank(model, cell, options, world, me); };
+  std::vector<std::jthread> threads;
+  std::string cannot_start;
+  for (int me = 1; me < world_size && cannot_start.empty(); ++me) try {
+      threads.emplace_back(body, me);
+    } catch (const std::system_error& error) {
+      cannot_start =
+          fmt::format("can't start a thread for rank {} of {}: {}", me, world_size, error.what());
+      // Those that run must not wait for ranks that will never be.
+      world.failed(0);
+      for (int absent = me; absent < world_size; ++absent) world.failed(absent);
+    }
+  if (!cannot_start.empty()) {
+    threads.clear();
+    throw SetupError(cannot_start);
+  }
+  body(0);
+  threads.clear();
+  return ends;
+}
+
+// Exit status and words of a harness error, as another process can be told.
+std::string describe_broken(const std::exception_ptr& broken) {
+  ByteWriter writer;
+  try {
+    std::rethrow_exception(broken);
+  } catch (const Error& error) {
+    writer.put(error.exit_status());
+    writer.put_text(error.what());
+  } catch (const std::exception& error) {
+    writer.put(kExitSetup);
+    writer.put_text(error.what());
+  }
+  return writer.take();
+}
+
+// This process's rank, if it is one of the cell; then everybody's results to rank 0, and the first
+// harness error to all.
+std::vector<RankResult> run_processes(const Model& model, const Cell& cell, CellRunOptions options,
+                                      World& world, int world_size) {
+  ProcessGroup& processes = *options.runtime->processes();
+  const int me = processes.rank();
+  std::string mine;
+  if (me < world_size) {
+    const RankEnd end = run_rank(model, cell, options, world, me);
+    ByteWriter writer;
+    writer.put(end.broken != nullptr);
+    writer.put_text(end.broken ? describe_broken(end.broken) : to_bytes(end.result));
+    mine = writer.take();
+  }
+  std::vector<RankResult> results;
+  std::string broken;
+  for (const std::string& bytes : processes.gather(std::move(mine))) {
+    if (bytes.empty()) continue;
+    ByteReader reader(bytes);
+    const bool is_broken = reader.get<bool>();
+    const std::string text = reader.get_text();
+    if (!is_broken)
+      results.push_back(rank_result_from_bytes(text));
+    else if (broken.empty())
+      broken = text;
+  }
+  broken = processes.broadcast(broken);
+  if (broken.empty()) return results;
+  ByteReader reader(broken);
+  const int exit_status = reader.get<int>();
+  throw Error(exit_status, reader.get_text());
+}
+
+}  // namespace
+
 std::vector<RankResult> run_cell(const Model& model, const Cell& cell,
                                  const CellRunOptions& options) {
   validate(cell);
   const int world_size = cell.tp * cell.pp;
   const std::unique_ptr<World> world = options.runtime->make_world(world_size);
-  std::vector<RankResult> results(static_cast<std::size_t>(world_size));
-  std::vector<std::exception_ptr> broken(results.size());
-
-  const auto body = [&](int me) {
-    try {
-      results[me] = RankRun(model, cell, options, *world, me / cell.tp, me % cell.tp).run();
-    } catch (...) {
-      broken[me] = std::current_exception();
-    }
-    if (broken[me] || results[me].error)
-      world->failed(me);
-    else
-      world->finished(me);
-  };
-  {
-    std::vector<std::jthread> threads;
-    std::string cannot_start;
-    for (int me = 1; me < world_size && cannot_start.empty(); ++me) try {
-        threads.emplace_back(body, me);
-      } catch (const std::system_error& error) {
-        cannot_start =
-            fmt::format("can't start a thread for rank {} of {}: {}", me, world_size, error.what());
-        // Those that run must not wait for ranks that will never be.
-        world->failed(0);
-        for (int absent = me; absent < world_size; ++absent) world->failed(absent);
-      }
-    if (!cannot_start.empty()) {
-      threads.clear();
-      throw SetupError(cannot_start);
-    }
-    body(0);
+  if (options.runtime->processes())
+    return run_processes(model, cell, options, *world, world_size);
+  std::vector<RankResult> results;
+  for (RankEnd& end : run_threads(model, cell, options, *world, world_size)) {
+    if (end.broken) std::rethrow_exception(end.broken);
+    results.push_back(std::move(end.result));
   }
-  for (const auto& exception : broken)
-    if (exception) std::rethrow_exception(exception);
   return results;
 }
 

@@ -22,10 +22,12 @@ struct CellRunOptions {
   Runtime* runtime = &cpu_threads();
 };
 
-// Runs one training step of `model` in the layout of `cell`, every rank a thread of this process. A
-// failed rank is data (RankResult::error), in the order stage, then tensor rank. Errors: UsageError
-// for an impossible cell; harness errors of a rank's thread (std::exception) are rethrown, lowest
-// rank first, after all ranks have ended.
+// Runs one training step of `model` in the layout of `cell`, every rank a thread of this process or
+// a process of the runtime's job, all of which make this call. A failed rank is data
+// (RankResult::error), in the order stage, then tensor rank; among processes rank 0 gets all
+// results, the others none. Errors: UsageError for an impossible cell; harness errors of a rank
+// (std::exception) are rethrown, lowest rank first, after all ranks have ended, those of another
+// process as Error with their exit status.
 std::vector<RankResult> run_cell(const Model& model, const Cell& cell,
                                  const CellRunOptions& options = {});
 

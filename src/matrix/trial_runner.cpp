@@ -62,12 +62,36 @@ std::optional<Outcome> outcome_of_death(const ProcessResult& result,
   throw_failure(result, command, "ended in an unknown way");
 }
 
+// The outcome of a cell whose processes were ended over it, from the status of their launcher and
+// what they said; none where it says nothing of that.
+std::optional<Outcome> outcome_of_ended_job(const ProcessResult& result) {
+  constexpr int kSignalled = 128;  // as shells and launchers tell a signal
+  Outcome outcome;
+  const std::string words = result.err.text();
+  outcome.message = words.substr(0, words.find('\n'));
+  const auto told = outcome_of_exit(result.value);
+  if (told == OutcomeClass::kCrash || told == OutcomeClass::kHang) {
+    outcome.outcome = *told;
+    outcome.kind = told == OutcomeClass::kHang ? "STALLED" : "PROCESS_LOST";
+    return outcome;
+  }
+  const char* name = result.value > kSignalled ? sigabbrev_np(result.value - kSignalled) : nullptr;
+  if (!name) return std::nullopt;
+  outcome.outcome = OutcomeClass::kCrash;
+  outcome.kind = fmt::format("SIG{}", name);
+  return outcome;
+}
+
 // The outcome of an ended program that ran one cell. Errors: as throw_failure.
-Outcome outcome_of(const ProcessResult& result, const std::vector<std::string>& command) {
+// `is_job`: the command started the cell's ranks as processes.
+Outcome outcome_of(const ProcessResult& result, const std::vector<std::string>& command,
+                   bool is_job) {
   if (const auto outcome = outcome_of_death(result, command)) return *outcome;
+  const std::string out = result.out.text();
+  if (is_job && out.empty())
+    if (const auto outcome = outcome_of_ended_job(result)) return *outcome;
   if (!outcome_of_exit(result.value))
     throw_failure(result, command, fmt::format("ended with exit status {}", result.value));
-  const std::string out = result.out.text();
   if (out.empty()) throw_failure(result, command, "printed no outcome");
   Outcome outcome = parse_json_line(out.substr(0, out.find('\n')));
   if (outcome.outcome != *outcome_of_exit(result.value))
@@ -94,8 +118,26 @@ ProcessRequest TrialRunner::request(const std::vector<std::string>& flags) const
   request.argv.insert(request.argv.end(), flags.begin(), flags.end());
   // Ranks are threads already; a cell must not start a second level of threads in the BLAS library.
   request.environment = {{"OPENBLAS_NUM_THREADS", "1"}};
+  for (const auto& variable : options_.environment) request.environment.push_back(variable);
   request.stall_deadline = options_.stall_deadline;
   return request;
+}
+
+ProcessRequest TrialRunner::request_for(const Cell& cell) const {
+  std::vector<std::string> flags = options_.flags;
+  for (const std::string& flag : program_flags(cell)) flags.push_back(flag);
+  ProcessRequest made = request(flags);
+  if (options_.launcher.empty()) return made;
+  std::vector<std::string> argv = options_.launcher;
+  argv.push_back(std::to_string(cell.tp * cell.pp));
+  argv.insert(argv.end(), made.argv.begin(), made.argv.end());
+  // The job sees by itself when none of its processes goes on: its ticks do not come through the
+  // launcher.
+  argv.push_back(fmt::format(
+      "--stall={}", std::chrono::duration<double>(options_.stall_deadline).count()));
+  made.argv = std::move(argv);
+  made.stall_deadline.reset();
+  return made;
 }
 
 void TrialRunner::keep(const Cell& cell, Outcome outcome) {
@@ -128,16 +170,13 @@ std::vector<Outcome> TrialRunner::run(const std::vector<Cell>& cells) {
 
 void TrialRunner::run_alone(const std::vector<Cell>& cells) {
   std::vector<ProcessRequest> requests;
-  for (const Cell& cell : cells) {
-    std::vector<std::string> flags = options_.flags;
-    for (const std::string& flag : program_flags(cell)) flags.push_back(flag);
-    requests.push_back(request(flags));
-  }
+  for (const Cell& cell : cells) requests.push_back(request_for(cell));
   const RunOptions options{.jobs = options_.jobs,
                            .on_start = {},
                            .on_done =
                                [&](std::size_t i, ProcessResult&& result) {
-                                 keep(cells[i], outcome_of(result, requests[i].argv));
+                                 keep(cells[i], outcome_of(result, requests[i].argv,
+                                                           !options_.launcher.empty()));
                                },
                            .on_line = {},
                            .cancel_fd = options_.cancel_fd};
@@ -200,7 +239,7 @@ std::vector<CellTrace> TrialRunner::trace(const std::vector<Cell>& cells,
       .jobs = options_.jobs,
       .on_start = {},
       .on_done = [&](std::size_t i,
-                     ProcessResult&& result) { outcome_of(result, requests[i].argv); },
+                     ProcessResult&& result) { outcome_of(result, requests[i].argv, false); },
       .on_line = {},
       .cancel_fd = options_.cancel_fd};
   if (!run_processes(requests, options)) throw Stopped();

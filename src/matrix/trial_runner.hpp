@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config/cell.hpp"
@@ -20,6 +21,11 @@ struct TrialOptions {
   // The scenario's; empty: nothing runs, a cell that is not known is an error.
   std::filesystem::path program = {};
   std::vector<std::string> flags = {};  // that each process gets beside its cell's: where it runs
+  // Where each rank is a process: the front of the command that starts a cell's, which its number of
+  // ranks follows. Empty: a cell is one process.
+  std::vector<std::string> launcher = {};
+  // Of each process, beside the driver's own.
+  std::vector<std::pair<std::string, std::optional<std::string>>> environment = {};
   // A process runs many cells, one after the other, because starting one is dear (a CUDA context);
   // one that dies costs its cell, and another goes on with the rest.
   bool many_cells_a_process = false;
@@ -58,6 +64,8 @@ class TrialRunner {
  private:
   // A process with `flags`, as every trial's.
   ProcessRequest request(const std::vector<std::string>& flags) const;
+  // The process or processes of one cell, where the trials run.
+  ProcessRequest request_for(const Cell& cell) const;
   void run_alone(const std::vector<Cell>& cells);
   void run_together(std::vector<Cell> cells);
   void keep(const Cell& cell, Outcome outcome);

@@ -46,6 +46,10 @@ class ReferenceOps {
   ReferenceValue overlap_linear(const ReferenceValue& x, const std::string& weight, OverlapWait) {
     return matmul(x, parameter(weight));
   }
+  ReferenceValue scaled_overlap_linear(const ReferenceValue& x, const std::string& weight,
+                                       double factor, OverlapWait) {
+    return matmul(scale(x, factor), parameter(weight));
+  }
   ReferenceValue frozen_column_linear(const ReferenceValue& x, const std::string& weight) {
     return matmul(x, parameter(weight));
   }

@@ -146,6 +146,46 @@ class OverlapLinearFunction final : public CustomFunction {
   std::vector<Unwaited> unwaited_;
 };
 
+class ScaledOverlapLinearFunction final : public CustomFunction {
+ public:
+  ScaledOverlapLinearFunction(const TensorParallelGroup& group, double factor, OverlapWait wait)
+      : group_(group), factor_(factor), wait_(wait) {}
+  std::string name() const override { return "scaled_overlap_linear"; }
+
+  std::vector<Tensor> forward(FunctionContext& fc, const std::vector<Tensor>& inputs) override {
+    const Tensor scaled = scale(fc.context(), inputs[0], factor_);
+    fc.save_for_backward({scaled, inputs[1]});
+    return {matmul(fc.context(), scaled, inputs[1])};
+  }
+  std::vector<Tensor> backward(FunctionContext& fc, const std::vector<Tensor>& grads) override {
+    const std::vector<Tensor> saved = fc.saved();
+    const Tensor& x = saved[0];        // [T, I], scaled
+    const Tensor& w = saved[1];        // [I, O/tp]
+    const auto& dy = grads[0].impl();  // [T, O/tp]
+    Context& context = fc.context();
+    Backend& backend = context.backend();
+    const auto [rows, inner] = x.shape();
+    const auto outer = w.shape().cols;
+    const Tensor dx = context.wrap(context.allocate({rows, inner}));
+    backend.matmul(dy->data(), false, w.impl()->data(), true, dx.impl()->data(), rows, inner,
+                   outer);
+    const auto reduced = group_.comm->start_all_reduce(
+        raw_elements(dx), "all-reduce of the scaled overlap linear's dx");
+    const Tensor dw = context.wrap(context.allocate({inner, outer}));
+    backend.matmul(x.impl()->data(), true, dy->data(), false, dw.impl()->data(), inner, outer,
+                   rows);
+    if (wait_ == OverlapWait::kBeforeUse) reduced->wait();
+    backend.scale(static_cast<float>(factor_), dx.impl()->data(), dx.impl()->data(), rows * inner);
+    if (wait_ == OverlapWait::kLeftOut) reduced->wait();
+    return {dx, dw};
+  }
+
+ private:
+  TensorParallelGroup group_;
+  double factor_;
+  OverlapWait wait_;
+};
+
 class FrozenLinearFunction final : public CustomFunction {
  public:
   std::string name() const override { return "frozen_linear"; }
@@ -189,6 +229,12 @@ Tensor all_gather_region(Context& context, const TensorParallelGroup& group, con
 Tensor overlap_linear(Context& context, const TensorParallelGroup& group, bool skip_copy,
                       const Tensor& x, const Tensor& w, OverlapWait wait) {
   return apply(context, std::make_shared<OverlapLinearFunction>(group, skip_copy, wait), {x, w})[0];
+}
+
+Tensor scaled_overlap_linear(Context& context, const TensorParallelGroup& group, double factor,
+                             const Tensor& x, const Tensor& w, OverlapWait wait) {
+  return apply(context, std::make_shared<ScaledOverlapLinearFunction>(group, factor, wait),
+               {x, w})[0];
 }
 
 Tensor frozen_linear(Context& context, const Tensor& x, const Tensor& w) {

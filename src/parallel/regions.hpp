@@ -52,6 +52,13 @@ enum class OverlapWait { kBeforeUse, kLeftOut };
 Tensor overlap_linear(Context& context, const TensorParallelGroup& group, bool skip_copy,
                       const Tensor& x, const Tensor& w, OverlapWait wait = OverlapWait::kBeforeUse);
 
+// x [T, I], w [I, O/tp] -> [T, O/tp], the product of factor * x, as overlap_linear. backward: starts
+// the all-reduce of dx, computes dw meanwhile, waits, multiplies dx by factor, returns both. With
+// kLeftOut the wait comes after the multiplication, which then works on this rank's part, on the
+// sum, or on some of both, by timing, and may be written over. alias: fresh.
+Tensor scaled_overlap_linear(Context& context, const TensorParallelGroup& group, double factor,
+                             const Tensor& x, const Tensor& w, OverlapWait wait);
+
 // x [T, I], w [I, O] -> [T, O], a linear whose weight takes no gradient (quantised, rule 20): saves
 // both through the context; backward gives dx only if the *saved* x needs a gradient, else none.
 // alias: fresh. Errors: SAVE_NONE as above.

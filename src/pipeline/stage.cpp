@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 #include "autograd/backward.hpp"
 #include "autograd/functions.hpp"
 #include "pipeline/schedule.hpp"
@@ -47,16 +49,24 @@ std::vector<Tensor> PipelineStage::receive_inputs(int micro_batch) {
   for (const Shape shape : policy_.boundary) {
     // Rule 16: a received activation is a fresh leaf that needs a gradient.
     inputs.push_back(context_.wrap(context_.allocate(shape), /*stop_gradient=*/false));
-    pipe_->receive(raw_elements(inputs.back()), policy_.stage - 1,
-                   fmt::format("receive of activation {}", micro_batch));
+    const std::string what = fmt::format("receive of activation {}", micro_batch);
+    if (policy_.send_buffer == SendBuffer::kNone)
+      pipe_->receive(raw_elements(inputs.back()), policy_.stage - 1, what);
+    else
+      receive_from_buffer(inputs.back(), what);
     context_.operation_done();
   }
   return inputs;
 }
 
 void PipelineStage::send_outputs(const std::vector<Tensor>& outputs, int micro_batch) {
-  for (const Tensor& output : outputs)
-    pipe_->send(raw_elements(output), policy_.stage + 1, fmt::format("send of activation {}", micro_batch));
+  for (const Tensor& output : outputs) {
+    const std::string what = fmt::format("send of activation {}", micro_batch);
+    if (policy_.send_buffer == SendBuffer::kNone)
+      pipe_->send(raw_elements(output), policy_.stage + 1, what);
+    else
+      send_through_buffer(output, what);
+  }
   if (!policy_.release_sent_outputs) return;
   const bool refuses_views = context_.rules().release_refuses_views;
   for (const Tensor& output : outputs) {
@@ -67,6 +77,35 @@ void PipelineStage::send_outputs(const std::vector<Tensor>& outputs, int micro_b
     output.release();
     ++released_outputs_;
   }
+}
+
+namespace {
+
+// The halves of a tensor's memory; the first is the longer.
+std::array<Elements, 2> halves(Context& context, const Tensor& tensor) {
+  const Elements whole = raw_elements(tensor);
+  const std::int64_t first = (whole.num_elements + 1) / 2;
+  return {Elements{whole.data, first},
+          Elements{whole.data + context.backend().num_bytes(first), whole.num_elements - first}};
+}
+
+}  // namespace
+
+void PipelineStage::send_through_buffer(const Tensor& output, const std::string& what) {
+  for (const Elements half : halves(context_, output)) {
+    if (policy_.send_buffer == SendBuffer::kOneWaited && !sends_.empty()) {
+      sends_.back()->wait();
+      sends_.clear();
+    }
+    if (!send_buffer_.defined()) send_buffer_ = context_.wrap(context_.allocate({1, half.num_elements}));
+    std::byte* const buffer = send_buffer_.impl()->data();
+    context_.backend().copy(half.data, buffer, half.num_elements);
+    sends_.push_back(pipe_->start_send({buffer, half.num_elements}, policy_.stage + 1, what));
+  }
+}
+
+void PipelineStage::receive_from_buffer(const Tensor& input, const std::string& what) {
+  for (const Elements half : halves(context_, input)) pipe_->receive(half, policy_.stage - 1, what);
 }
 
 void PipelineStage::refuse_no_gradient(const Tensor& output) const {

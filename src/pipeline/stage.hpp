@@ -3,6 +3,8 @@
 
 #include <deque>
 #include <functional>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "autograd/context.hpp"
@@ -15,6 +17,11 @@ namespace culprit {
 // accumulated gradients at the end of the step (the framework's enable_delay_scale_loss).
 enum class LossDivision { kImmediate, kDelayed };
 
+// Through what a stage sends its activations: straight from them; or, half by half, through one
+// buffer that is written again for the next half once the send of the one before has ended
+// (kOneWaited), or without waiting for that (kOneNotWaited): the buffer is given up in flight.
+enum class SendBuffer { kNone, kOneWaited, kOneNotWaited };
+
 struct StagePolicy {
   int stage = 0;
   int num_stages = 1;
@@ -22,6 +29,7 @@ struct StagePolicy {
   bool release_sent_outputs = false;
   LossDivision loss_division = LossDivision::kImmediate;
   double loss_scale = 1.0;
+  SendBuffer send_buffer = SendBuffer::kNone;
   std::vector<Shape> boundary;  // what a stage sends to the next, [T, H] each
 };
 
@@ -66,6 +74,8 @@ class PipelineStage {
   void backward(int micro_batch);
   std::vector<Tensor> receive_inputs(int micro_batch);
   void send_outputs(const std::vector<Tensor>& outputs, int micro_batch);
+  void send_through_buffer(const Tensor& output, const std::string& what);
+  void receive_from_buffer(const Tensor& input, const std::string& what);
   // The next stage sent none for `output`. Errors: NO_INPUT_GRAD, NO_GRAD_FN.
   [[noreturn]] void refuse_no_gradient(const Tensor& output) const;
   Tensor divided_and_scaled(const Tensor& loss);
@@ -80,6 +90,8 @@ class PipelineStage {
   double loss_ = 0.0;
   int released_outputs_ = 0;
   std::deque<std::vector<Tensor>> inputs_, outputs_;  // of the micro-batches in flight, oldest first
+  Tensor send_buffer_;
+  std::vector<std::unique_ptr<Work>> sends_;  // from it, which goes after them
 };
 
 }  // namespace culprit

@@ -131,6 +131,9 @@ std::string console_report(const RunRecord& record, const Style& style, int colu
   for (const JobResult& job : record.jobs)
     text += fmt::format("{}{}{}\n", style.paint(Tone::kStrong, "verdict: "), verdict_in_words(job),
                         job.title.empty() ? "" : fmt::format(" ({})", job.title));
+  for (std::size_t job = 0; job < record.jobs.size(); ++job)
+    for (const std::string& line : triage_in_words(record, job))
+      text += fmt::format("{}{}\n", style.paint(Tone::kStrong, "triage: "), escape_controls(line));
   return text;
 }
 

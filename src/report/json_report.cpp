@@ -9,6 +9,7 @@
 #include "outcome/outcome_json.hpp"
 #include "report/explain.hpp"
 #include "report/known_reports.hpp"
+#include "report/triage_json.hpp"
 #include "report/wording.hpp"
 #include "trace/collective_diff.hpp"
 
@@ -142,7 +143,8 @@ std::string json_report(const RunRecord& record) {
               {"bounds", bounds_in_words(record)}};
   Json minimal = Json::array();
   Json jobs = Json::array();
-  for (const JobResult& job : record.jobs) {
+  for (std::size_t j = 0; j < record.jobs.size(); ++j) {
+    const JobResult& job = record.jobs[j];
     Json cells = Json::array();
     for (std::size_t i = 0; i < job.matrix.choices.size(); ++i)
       cells.push_back(
@@ -152,6 +154,9 @@ std::string json_report(const RunRecord& record) {
                                    cell_of(job.matrix, job.matrix.choices[i]), job.outcomes[i])}});
     for (const MinimalFinding& finding : job.minimal) {
       Json entry = finding_json(record, job, finding);
+      if (j < record.triage.size())
+        entry["triage"] = triage_json(
+            record.triage[j].at(static_cast<std::size_t>(&finding - job.minimal.data())));
       if (!job.title.empty()) entry["job"] = job.title;
       minimal.push_back(std::move(entry));
     }

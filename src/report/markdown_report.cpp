@@ -96,6 +96,27 @@ std::string why_section(const RunRecord& record, const JobResult& job) {
   return text + "\n";
 }
 
+// The minimal combinations on every back end; empty: not asked for.
+std::string triage_section(const RunRecord& record, std::size_t job) {
+  const std::vector<std::string> lines = triage_in_words(record, job);
+  if (lines.empty()) return "";
+  std::string text = "### On which back ends\n\n";
+  for (const std::string& line : lines) text += fmt::format("- {}\n", markdown_text(line));
+  text += "\n| combination | back end | it | its passing neighbour | with the wait |\n";
+  text += "| --- | --- | --- | --- | --- |\n";
+  const auto shown = [](const std::optional<std::string>& print) {
+    return !print ? std::string("-") : print->empty() ? std::string("PASS") : *print;
+  };
+  for (std::size_t m = 0; m < record.triage[job].size(); ++m)
+    for (const TriageRow& row : record.triage[job][m].rows)
+      if (row.absent.empty())
+        text += fmt::format("| {} | {} | {} | {} | {} |\n",
+                            minimal_label(record.jobs[job], record.jobs[job].minimal[m]),
+                            markdown_text(row.backend), markdown_text(shown(row.failing)),
+                            markdown_text(shown(row.twin)), markdown_text(shown(row.waited)));
+  return text + "\n";
+}
+
 std::string fixes_section(const JobResult& job) {
   std::string text = "### Fixes\n\n| fix |", rule = "| --- |";
   for (const MinimalFinding& finding : job.minimal) {
@@ -265,6 +286,12 @@ std::string cut(const std::string& head, std::string list) {
   return head + list + notice;
 }
 
+// How the cells were spread over processes.
+const char* processes_in_words(const RunRecord& record) {
+  if (record.runtime_flags.empty()) return "each a process of its own";
+  return runs_through_mpi(record) ? "each rank a process of its own" : "several to a process";
+}
+
 }  // namespace
 
 std::string markdown_report(const RunRecord& record) {
@@ -274,17 +301,19 @@ std::string markdown_report(const RunRecord& record) {
       verdicts(record) +
       fmt::format(
           "{}; {} cells, {}.\n\n", layout_in_words(record, record.jobs.front()), record.num_trials,
-          record.runtime_flags.empty() ? "each a process of its own" : "several to a process");
+          processes_in_words(record));
   std::vector<Part> parts;
   if (!record.launch.file.empty()) {
     text += fmt::format("Made from the launch script {} ({}), which was read and not run.\n\n",
                         markdown_text(record.launch.file), markdown_text(record.launch.dialect));
     parts.push_back(launch_part(record.launch));
   }
-  for (const JobResult& job : record.jobs) {
+  for (std::size_t j = 0; j < record.jobs.size(); ++j) {
+    const JobResult& job = record.jobs[j];
     if (!job.title.empty()) text += fmt::format("### {}\n\n", markdown_text(job.title));
     if (!job.minimal.empty()) {
-      text += first_bad_section(record, job) + fixes_section(job) + repeat_section(record, job) +
+      text += first_bad_section(record, job) + triage_section(record, j) + fixes_section(job) +
+              repeat_section(record, job) +
               why_section(record, job);
       parts.push_back(evidence_part(job));
     }

@@ -333,6 +333,9 @@ RunRecord redacted(RunRecord record, Redactor& redactor) {
   redactor.mask(record.launch.modelled);
   redactor.mask(record.launch.not_modelled);
   redactor.mask(record.launch.unknown);
+  for (auto& of_job : record.triage)
+    for (Triage& triage : of_job)
+      for (TriageRow& row : triage.rows) redactor.mask(row.absent);
   for (FindingReproductions& finding : record.reproductions)
     for (Reproduction& file : finding.files) {
       redactor.mask(file.words);

@@ -14,6 +14,7 @@
 #include "base/error.hpp"
 #include "base/version.hpp"
 #include "outcome/outcome_json.hpp"
+#include "report/triage_json.hpp"
 
 namespace culprit {
 namespace {
@@ -169,6 +170,14 @@ std::string run_file(const RunRecord& record) {
            {"masked", record.masked},
            {"jobs", jobs},
            {"reproductions", reproductions_record(record)}};
+  if (!record.triage.empty()) {
+    run["triage"] = Json::array();
+    for (const auto& of_job : record.triage) {
+      Json list = Json::array();
+      for (const Triage& each : of_job) list.push_back(triage_json(each));
+      run["triage"].push_back(std::move(list));
+    }
+  }
   for (const auto& [name, value] : record.environment) run["environment"].push_back({name, value});
   if (!record.launch.file.empty())
     run["launch_script"] = {{"file", record.launch.file},
@@ -220,6 +229,8 @@ RunRecord read_run(const fs::path& folder) {
     record.masked = run.at("masked");
     if (run.contains("launch_script")) record.launch = launch_from(run["launch_script"]);
     jobs = run.at("jobs");
+    for (const Json& of_job : run.value("triage", Json::array()))
+      record.triage.push_back(triage_from(of_job));
     for (const Json& finding : run.value("reproductions", Json::array()))
       record.reproductions.push_back(reproductions_from(finding, folder));
     if (!jobs.is_array() || jobs.empty())
@@ -250,6 +261,12 @@ RunRecord read_run(const fs::path& folder) {
     }
     read_traces(record.jobs.back(), folder / "traces", trace_prefix(jobs.size(), j));
   }
+  bool is_triage_whole = record.triage.empty() || record.triage.size() == record.jobs.size();
+  for (std::size_t j = 0; is_triage_whole && j < record.triage.size(); ++j)
+    is_triage_whole = record.triage[j].size() == record.jobs[j].minimal.size();
+  if (!is_triage_whole)
+    throw SetupError(fmt::format("{}: a triage of combinations that the run does not have",
+                                 file.string()));
   std::set<std::pair<std::size_t, std::size_t>> seen;
   for (const FindingReproductions& finding : record.reproductions)
     if (finding.job >= record.jobs.size() ||

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "matrix/run_matrix.hpp"
+#include "matrix/triage.hpp"
 #include "scenario/scenario.hpp"
 
 namespace culprit {
@@ -48,6 +49,8 @@ struct RunRecord {
   std::vector<std::pair<std::string, std::string>> environment;
   LaunchNotes launch;
   std::vector<JobResult> jobs;
+  // Of each job a triage for each of its minimal combinations; empty: not asked for.
+  std::vector<std::vector<Triage>> triage = {};
   std::vector<FindingReproductions> reproductions = {};  // of the first few minimal combinations
   std::size_t num_trials = 0;
   double wall_seconds = 0.0;

@@ -316,8 +316,29 @@ std::string program_of(const RunRecord& record) {
   return (std::filesystem::path(record.bin_folder) / record.scenario->name).string();
 }
 
+std::vector<std::string> triage_in_words(const RunRecord& record, std::size_t job) {
+  std::vector<std::string> lines;
+  if (job >= record.triage.size() || record.triage[job].empty()) return lines;
+  const JobResult& result = record.jobs[job];
+  for (std::size_t m = 0; m < result.minimal.size(); ++m)
+    lines.push_back(fmt::format("{}: {}", minimal_label(result, result.minimal[m]),
+                                record.triage[job][m].in_words));
+  // The same back ends for all: told once.
+  for (const TriageRow& row : record.triage[job][0].rows)
+    if (!row.absent.empty()) lines.push_back(fmt::format("not here: {}: {}", row.backend, row.absent));
+  return lines;
+}
+
+bool runs_through_mpi(const RunRecord& record) {
+  const auto& flags = record.runtime_flags;
+  return std::find(flags.begin(), flags.end(), "--comm=mpi") != flags.end();
+}
+
 std::string repeat_command(const RunRecord& record, const Cell& cell) {
-  std::vector<std::string> words{program_of(record)};
+  std::vector<std::string> words;
+  if (runs_through_mpi(record))
+    words = {"mpirun", "--oversubscribe", "-np", std::to_string(cell.tp * cell.pp)};
+  words.push_back(program_of(record));
   for (const auto& flags : {record.runtime_flags, program_flags(cell)})
     words.insert(words.end(), flags.begin(), flags.end());
   return shell_line(words);

@@ -41,6 +41,11 @@ std::string verdict_in_words(const JobResult& job);
 std::string minimal_label(const JobResult& job, const MinimalFinding& finding);
 // The scenario's program, as the folder of a run's programs is shown.
 std::string program_of(const RunRecord& record);
+// One line for each minimal combination of that job whose back ends were tried, then why others were not; empty: not
+// asked for.
+std::vector<std::string> triage_in_words(const RunRecord& record, std::size_t job);
+// Whether each rank of its cells was a process, started by mpirun.
+bool runs_through_mpi(const RunRecord& record);
 // The command that repeats one cell.
 std::string repeat_command(const RunRecord& record, const Cell& cell);
 // "repros/skip_c_identity+residual/repro.py", in the run's folder; the name alone if it was not

@@ -2,15 +2,22 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <array>
 #include <charconv>
+#include <chrono>
 #include <exception>
 #include <filesystem>
 #include <optional>
+#include <random>
+#include <sstream>
 
 #include "base/error.hpp"
 #include "base/program_folder.hpp"
 #include "cuda/cuda_device.hpp"
+#include "mpi/mpi_job.hpp"
+#include "multiprocess/process_runtime.hpp"
 #include "runtime/build_parts.hpp"
 #include "tensor/cpu_backend.hpp"
 
@@ -31,15 +38,21 @@ std::optional<int> cuda_index(const std::string& device) {
   throw UsageError(fmt::format("--device: got '{}', expected cpu, cuda or cuda:INDEX", device));
 }
 
-// `flag` is the one that asks for it, for messages.
-std::unique_ptr<Device> open_device(const std::string& flag, const DeviceLibrary& part, int index) {
-  const std::filesystem::path library = program_folder() / part.file;
+// The function of that name in a library beside the program. `flag` is the one that asks for it,
+// for messages.
+void* open_library(const std::string& flag, const char* file, const char* function) {
+  const std::filesystem::path library = program_folder() / file;
   void* handle =
       dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);  // never closed: its code is used to the end
   if (!handle)
     throw UnavailableError(fmt::format("{}: can't load what it needs: {}", flag, dlerror()));
-  const auto open = reinterpret_cast<OpenDevice>(dlsym(handle, part.function));
-  if (!open) throw SetupError(fmt::format("{}: {} is of another version", flag, library.string()));
+  void* found = dlsym(handle, function);
+  if (!found) throw SetupError(fmt::format("{}: {} is of another version", flag, library.string()));
+  return found;
+}
+
+std::unique_ptr<Device> open_device(const std::string& flag, const DeviceLibrary& part, int index) {
+  const auto open = reinterpret_cast<OpenDevice>(open_library(flag, part.file, part.function));
   std::exception_ptr error;
   std::unique_ptr<Device> device(open(index, &error));
   if (error) std::rethrow_exception(error);
@@ -54,6 +67,67 @@ void require_built(bool is_built, const std::string& flag, const char* why_not, 
                   why_not, what, instead));
 }
 
+std::shared_ptr<MpiJob> open_mpi(const std::string& flag) {
+  const auto open = reinterpret_cast<OpenMpi>(open_library(flag, kMpiLibrary, kMpiFunction));
+  std::exception_ptr error;
+  std::shared_ptr<MpiJob> job(open(&error));
+  if (error) std::rethrow_exception(error);
+  return job;
+}
+
+std::string random_key() {
+  std::random_device random;
+  return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
+}
+
+// The processes of an MPI job meet at a port that rank 0 chooses and tells the others through MPI.
+std::unique_ptr<JobLink> meet_through_mpi(MpiJob& job, std::chrono::milliseconds stall_deadline) {
+  std::optional<Listener> listener;
+  std::string address = "127.0.0.1", told;
+  if (job.rank() == 0) {
+    std::array<char, 256> name{};
+    if (!job.is_one_node() && gethostname(name.data(), name.size() - 1) == 0)
+      address = name.data();
+    listener.emplace(job.is_one_node() ? address : "", 0);
+    told = fmt::format("{} {} {}", address, listener->port(), random_key());
+  }
+  std::istringstream words(job.broadcast(told));
+  JobSettings settings{
+      .rank = job.rank(), .size = job.size(), .address = {}, .key = {},
+      .stall_deadline = stall_deadline};
+  words >> settings.address >> settings.port >> settings.key;
+  return std::make_unique<JobLink>(settings, std::move(listener));
+}
+
+std::unique_ptr<Runtime> open_mpi_runtime(std::chrono::milliseconds stall_deadline) {
+  std::shared_ptr<MpiJob> job = open_mpi("--comm mpi");
+  std::unique_ptr<JobLink> link = meet_through_mpi(*job, stall_deadline);
+  DataPath& path = job->path();
+  return make_process_runtime(std::move(job), std::move(link), make_cpu_device(), path);
+}
+
+// A rank of a job whose launcher started a process for each.
+std::unique_ptr<Runtime> open_nccl_rank(const LaunchEnvironment& environment, int first_index,
+                                        std::chrono::milliseconds stall_deadline) {
+  std::shared_ptr<MpiJob> job;
+  if (!environment.address) {
+    if (!kBuiltWithMpi)
+      throw UnavailableError(
+          fmt::format("--comm nccl: {} started {} processes, which meet through MPI or at "
+                      "MASTER_ADDR and MASTER_PORT; this build has no MPI ({}), and those are not "
+                      "set",
+                      environment.launcher, environment.size, kWhyNoMpi));
+    job = open_mpi("--comm nccl");
+  }
+  const int local_rank = job ? job->local_rank() : environment.local_rank;
+  std::unique_ptr<Device> device =
+      open_device("--comm nccl", kNcclRankLibrary, first_index + local_rank);
+  std::unique_ptr<JobLink> link = job ? meet_through_mpi(*job, stall_deadline)
+                                      : meet_at_address(environment, stall_deadline);
+  DataPath& path = static_cast<PathDevice&>(*device).path();
+  return make_process_runtime(std::move(job), std::move(link), std::move(device), path);
+}
+
 }  // namespace
 
 std::vector<std::string> RuntimeChoice::flags() const {
@@ -65,12 +139,22 @@ std::vector<std::string> RuntimeChoice::flags() const {
 
 std::unique_ptr<Runtime> open_runtime(const RuntimeChoice& choice) {
   const std::optional<int> index = cuda_index(choice.device);
-  if (choice.comm != "local" && choice.comm != "nccl")
-    throw UsageError(fmt::format("--comm: got '{}', expected local or nccl", choice.comm));
+  if (choice.comm != "local" && choice.comm != "nccl" && choice.comm != "mpi")
+    throw UsageError(fmt::format("--comm: got '{}', expected local, mpi or nccl", choice.comm));
+  const std::chrono::milliseconds stall(static_cast<std::int64_t>(choice.stall_seconds * 1000));
+  if (choice.comm == "mpi") {
+    if (index)
+      throw UsageError("--comm mpi moves CPU memory only; for GPUs: --device cuda --comm nccl");
+    require_built(kBuiltWithMpi, "--comm mpi", kWhyNoMpi,
+                  "MPI (Debian: libopenmpi-dev openmpi-bin)", "--comm local");
+    return open_mpi_runtime(stall);
+  }
   if (choice.comm == "nccl") {
     if (!index) throw UsageError("--comm nccl: NCCL moves GPU memory only; add --device cuda");
     require_built(kBuiltWithNccl, "--comm nccl", kWhyNoNccl, "the CUDA toolkit and NCCL",
                   "--comm local");
+    if (const auto environment = launch_environment(); environment && environment->size > 1)
+      return open_nccl_rank(*environment, *index, stall);
     return make_local_runtime(open_device("--comm nccl", kNcclLibrary, *index));
   }
   if (!index) return make_local_runtime(make_cpu_device());

@@ -12,7 +12,11 @@ namespace culprit {
 // How a cell is run, as against what it is: none of it may change an outcome.
 struct RuntimeChoice {
   std::string device = "cpu";  // cpu | cuda | cuda:INDEX
-  std::string comm = "local";  // local: threads on one device; nccl: threads with a GPU each
+  // local: threads on one device; nccl: a GPU each, threads or, where a launcher started several
+  // processes, one of them each; mpi: processes, CPU memory.
+  std::string comm = "local";
+  // Ranks that are processes: without any of them finishing an operation the job is a HANG.
+  double stall_seconds = 60.0;
 
   bool is_default() const { return device == "cpu" && comm == "local"; }
   // The flags that ask for it; none for the default.
@@ -20,7 +24,9 @@ struct RuntimeChoice {
 };
 
 // Errors: UsageError for words that are not known; UnavailableError when this build or machine
-// lacks what is asked for.
+// lacks what is asked for; SetupError when the job's processes do not meet.
+//
+// For processes, each of which calls it: it returns when all have come.
 std::unique_ptr<Runtime> open_runtime(const RuntimeChoice& choice);
 
 }  // namespace culprit

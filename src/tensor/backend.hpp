@@ -115,6 +115,11 @@ class Backend {
 
   // A copy of `a` as it is now, in the order of this backend's work; not counted as copied.
   virtual std::unique_ptr<Parcel> pack(const std::byte* a, std::int64_t num_elements) = 0;
+  // The same, but the copy is made beside this backend's further work, at some time until
+  // finish_pack() returns (what the backend does next then finds it made): until then `a` must stay
+  // as it is. On the CPU that time is finish_pack() itself, on a device a stream of its own decides.
+  virtual std::unique_ptr<Parcel> start_pack(const std::byte* a, std::int64_t num_elements) = 0;
+  virtual void finish_pack(Parcel& parcel) = 0;
   // c = the parcel's values, of which there must be as many.
   virtual void unpack(Parcel& parcel, std::byte* c, std::int64_t num_elements) = 0;
   // For a collective in which this backend's rank is a member.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tensor/blas_threads.hpp"
+#include "tensor/sum_in_order.hpp"
 
 namespace culprit {
 namespace {
@@ -43,6 +44,7 @@ typename Type::Stored* elements(std::byte* memory) {
 template <class Type>
 struct CpuParcel final : Parcel {
   std::vector<typename Type::Stored> values;
+  std::span<const typename Type::Stored> source = {};  // until finish_pack
 };
 
 // A member's memory is copied when given, so that nothing of it is touched after it was abandoned.
@@ -58,12 +60,12 @@ class CpuExchange final : public Exchange {
                         .result = elements<Type>(result)};
   }
   void complete() override {
-    total_ = members_[0].part;
-    for (std::size_t j = 0; j < total_.size(); ++j) {
-      float sum = Type::load(total_[j]);
-      for (std::size_t i = 1; i < members_.size(); ++i) sum += Type::load(members_[i].part[j]);
-      total_[j] = Type::store(sum);
-    }
+    std::vector<const std::byte*> parts;
+    for (const Member& each : members_)
+      parts.push_back(reinterpret_cast<const std::byte*>(each.part.data()));
+    total_.resize(members_[0].part.size());
+    sum_in_order(Type::kDType, parts, reinterpret_cast<std::byte*>(total_.data()),
+                 static_cast<std::int64_t>(total_.size()));
   }
   void take(std::size_t member) override {
     auto* out = members_[member].result;
@@ -178,6 +180,15 @@ class CpuBackend final : public Backend {
     auto parcel = std::make_unique<CpuParcel<Type>>();
     parcel->values.assign(elements<Type>(a), elements<Type>(a) + num_elements);
     return parcel;
+  }
+  std::unique_ptr<Parcel> start_pack(const std::byte* a, std::int64_t num_elements) override {
+    auto parcel = std::make_unique<CpuParcel<Type>>();
+    parcel->source = {elements<Type>(a), static_cast<std::size_t>(num_elements)};
+    return parcel;
+  }
+  void finish_pack(Parcel& parcel) override {
+    auto& started = static_cast<CpuParcel<Type>&>(parcel);
+    started.values.assign(started.source.begin(), started.source.end());
   }
   void unpack(Parcel& parcel, std::byte* c, std::int64_t num_elements) override {
     std::copy_n(static_cast<CpuParcel<Type>&>(parcel).values.begin(), num_elements,

@@ -132,6 +132,12 @@ class RecordingCommunicator final : public Communicator {
     inner_->send(buffer, to, what);
     count();
   }
+  std::unique_ptr<Work> start_send(Elements buffer, int to, const std::string& what) override {
+    note(TraceEvent::Kind::kSend, what, to, buffer.num_elements);
+    auto work = inner_->start_send(buffer, to, what);
+    count();
+    return work;
+  }
   void send_none(int to, const std::string& what) override {
     note(TraceEvent::Kind::kSend, what, to, 0);
     inner_->send_none(to, what);

@@ -9,7 +9,7 @@
 namespace culprit::test {
 namespace {
 
-class CudaTimingTest : public ::testing::Test {
+class CudaTimingTest : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     try {
@@ -28,19 +28,25 @@ class CudaTimingTest : public ::testing::Test {
           row_of(run_once(scenario.model, cell, {.runtime = &cuda_runtime()}).outcome).name)];
     return counts;
   }
-  const Scenario& scenario = scenario_named("overlap_unwaited_reduce");
+  const Scenario& scenario = scenario_named(GetParam());
 };
 
-TEST_F(CudaTimingTest, GradientReadBeforeItsAllReduceEndedIsCaught) {
+TEST_P(CudaTimingTest, LeftOutWaitShowsAndIsCaught) {
   auto counts = outcomes(claim_cell(scenario), 20);
-  EXPECT_GT(counts["WRONG_GRAD"], 0);
-  EXPECT_EQ(counts["WRONG_GRAD"] + counts["PASS"], 20);
-  std::printf("wait left out: %d of 20 runs with a wrong gradient\n", counts["WRONG_GRAD"]);
+  const std::string wrong(row_of(scenario.expected.outcome).name);
+  EXPECT_GT(counts[wrong], 0);
+  EXPECT_EQ(counts[wrong] + counts["PASS"], 20);
+  std::printf("%s, wait left out: %d of 20 runs %s\n", GetParam(), counts[wrong], wrong.c_str());
 }
 
-TEST_F(CudaTimingTest, WithTheWaitEveryRunPasses) {
+TEST_P(CudaTimingTest, WithTheWaitEveryRunPasses) {
   EXPECT_EQ(outcomes(clean_cell(scenario), 20)["PASS"], 20);
 }
+
+INSTANTIATE_TEST_SUITE_P(Faults, CudaTimingTest,
+                         ::testing::Values("overlap_unwaited_reduce", "scale_before_reduce",
+                                           "send_buffer_reused"),
+                         [](const auto& instance) { return std::string(instance.param); });
 
 }  // namespace
 }  // namespace culprit::test

@@ -19,6 +19,8 @@ TEST_P(ScenarioTest, ClaimComesOutAsDeclared) {
   const Outcome outcome = run_once(scenario.model, claim_cell(scenario));
   EXPECT_EQ(row_of(outcome.outcome).name, row_of(scenario.expected.outcome).name) << outcome.message;
   EXPECT_EQ(outcome.kind, scenario.expected.kind);
+  // A loss alone says of no rank and micro-batch that it is the first.
+  if (outcome.outcome == OutcomeClass::kWrongLoss) return;
   ASSERT_TRUE(outcome.first.has_value());
   EXPECT_EQ(outcome.first->phase, scenario.expected.phase);
 }

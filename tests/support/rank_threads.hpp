@@ -1,4 +1,4 @@
-// Support: a job of rank threads on any runtime, what each rank raised, and its communicator with
+// Support: a job of ranks on any runtime (threads, or this process one of them), what each rank raised, and its communicator with
 // host vectors in place of a backend's memory.
 #pragma once
 
@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/bytes.hpp"
 #include "base/error.hpp"
 #include "base/subject_error.hpp"
 #include "comm/runtime.hpp"
@@ -140,45 +141,94 @@ struct RankEnd {
   std::string kind, message;  // of a SubjectError; empty if the rank finished
 };
 
+[[noreturn]] inline void skip(const std::string& why) {
+  [&] { GTEST_SKIP() << why; }();
+  throw ::testing::AssertionException(::testing::TestPartResult(
+      ::testing::TestPartResult::kSkip, __FILE__, __LINE__, why.c_str()));
+}
+
 // Ends the test as skipped where the runtime can't have so many ranks.
 inline std::unique_ptr<World> make_world_or_skip(Runtime& runtime, int size) {
+  if (runtime.processes() && size > runtime.processes()->size())
+    skip("needs " + std::to_string(size) + " processes");
   try {
     return runtime.make_world(size);
   } catch (const UnavailableError& error) {
-    [&] { GTEST_SKIP() << error.what(); }();
-    throw ::testing::AssertionException(::testing::TestPartResult(
-        ::testing::TestPartResult::kSkip, __FILE__, __LINE__, error.what()));
+    skip(error.what());
   }
 }
 
-// Runs body(rank) on `size` threads. A SubjectError ends a rank as failed and is returned; anything
+// What one rank of a job came to; `broken`: it threw what is no subject's error.
+struct RankEndOrBroken {
+  RankEnd end;
+  std::string broken;
+};
+inline RankEndOrBroken run_rank(Runtime& runtime, DType dtype, World& world, int rank,
+                                const std::function<void(TestRank&)>& body) {
+  RankEndOrBroken came_to;
+  try {
+    const std::unique_ptr<Backend> backend = runtime.make_backend(rank, dtype);
+    TestRank mine{rank, world, *backend};
+    body(mine);
+    world.finished(rank);
+  } catch (const SubjectError& error) {
+    came_to.end = {error.kind(), error.what()};
+    world.failed(rank);
+  } catch (const std::exception& error) {
+    came_to.broken = error.what();
+    world.failed(rank);
+  }
+  return came_to;
+}
+
+// Runs this process's rank of a job, and tells every process what all came to.
+inline std::vector<RankEndOrBroken> run_as_process(Runtime& runtime, DType dtype, World& world,
+                                                   int size,
+                                                   const std::function<void(TestRank&)>& body) {
+  ProcessGroup& processes = *runtime.processes();
+  ByteWriter mine;
+  if (processes.rank() < size) {
+    const RankEndOrBroken came_to = run_rank(runtime, dtype, world, processes.rank(), body);
+    mine.put_text(came_to.end.kind);
+    mine.put_text(came_to.end.message);
+    mine.put_text(came_to.broken);
+  }
+  std::string all;
+  for (const std::string& bytes : processes.gather(mine.take())) all += bytes;
+  all = processes.broadcast(all);
+  std::vector<RankEndOrBroken> ends;
+  for (ByteReader reader(all); !reader.at_end();) {
+    RankEndOrBroken came_to;
+    came_to.end.kind = reader.get_text();
+    came_to.end.message = reader.get_text();
+    came_to.broken = reader.get_text();
+    ends.push_back(std::move(came_to));
+  }
+  return ends;
+}
+
+// Runs body(rank) on `size` ranks. A SubjectError ends a rank as failed and is returned; anything
 // else that a rank throws fails the test. Use EXPECT in the body: ASSERT leaves only the lambda.
+// Among processes what a body writes outside itself is seen on its own process alone.
 inline std::vector<RankEnd> run_ranks(const RuntimeUnderTest& under_test, int size,
                                       const std::function<void(TestRank&)>& body) {
   Runtime& runtime = under_test.runtime();
   const std::unique_ptr<World> world = make_world_or_skip(runtime, size);
-  std::vector<RankEnd> ends(static_cast<std::size_t>(size));
-  std::vector<std::string> broken(ends.size());
-  {
+  std::vector<RankEndOrBroken> came_to(static_cast<std::size_t>(size));
+  if (runtime.processes()) {
+    came_to = run_as_process(runtime, under_test.dtype, *world, size, body);
+  } else {
     std::vector<std::jthread> threads;
     for (int rank = 0; rank < size; ++rank)
       threads.emplace_back([&, rank] {
-        try {
-          const std::unique_ptr<Backend> backend = runtime.make_backend(rank, under_test.dtype);
-          TestRank mine{rank, *world, *backend};
-          body(mine);
-          world->finished(rank);
-        } catch (const SubjectError& error) {
-          ends[rank] = {error.kind(), error.what()};
-          world->failed(rank);
-        } catch (const std::exception& error) {
-          broken[rank] = error.what();
-          world->failed(rank);
-        }
+        came_to[rank] = run_rank(runtime, under_test.dtype, *world, rank, body);
       });
   }
-  for (int rank = 0; rank < size; ++rank)
-    EXPECT_EQ(broken[rank], "") << "rank " << rank << " threw what is no subject's error";
+  std::vector<RankEnd> ends;
+  for (const RankEndOrBroken& each : came_to) {
+    EXPECT_EQ(each.broken, "") << "rank " << ends.size() << " threw what is no subject's error";
+    ends.push_back(each.end);
+  }
   return ends;
 }
 

@@ -1,0 +1,221 @@
+#include "mpi/mpi_path.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <thread>
+#include <utility>
+
+#include "base/error.hpp"
+#include "tensor/sum_in_order.hpp"
+
+namespace culprit::mpi {
+namespace {
+
+// One message's most bytes; what is longer goes in several.
+constexpr std::size_t kPiece = std::size_t{1} << 30;
+// How often a wait looks before it lets others run: ranks may be more than cores.
+constexpr int kLooksBeforeYield = 200;
+
+class Looking {
+ public:
+  void again() {
+    if (++looks_ > kLooksBeforeYield) std::this_thread::yield();
+  }
+
+ private:
+  int looks_ = 0;
+};
+
+class MpiCollective final : public PathPart {
+ public:
+  MpiCollective(MpiPath& path, Backend& backend, const std::vector<int>& members, std::size_t me,
+                int tag, const PathCollective& collective)
+      : path_(path),
+        members_(members),
+        me_(me),
+        tag_(tag),
+        collective_(collective),
+        dtype_(backend.dtype()),
+        num_bytes_(static_cast<std::size_t>(backend.num_bytes(collective.num_elements))),
+        mine_(std::make_shared<std::vector<std::byte>>(collective.mine,
+                                                       collective.mine + num_bytes_)) {
+    for (std::size_t member = 0; member < members_.size(); ++member)
+      if (member != me_) path_.post(mine_, members_[member], tag_);
+  }
+  void launch(const std::string&, bool) override {}
+  void take() override {
+    std::vector<std::vector<std::byte>> others(members_.size());
+    std::vector<const std::byte*> parts;
+    for (std::size_t member = 0; member < members_.size(); ++member) {
+      if (member != me_) {
+        others[member].resize(num_bytes_);
+        path_.fetch(others[member].data(), num_bytes_, members_[member], tag_);
+      }
+      parts.push_back(member == me_ ? mine_->data() : others[member].data());
+    }
+    if (collective_.kind == ExchangeKind::kSum)
+      sum_in_order(dtype_, parts, collective_.result, collective_.num_elements);
+    else
+      for (std::size_t member = 0; member < parts.size(); ++member)
+        std::copy_n(parts[member], num_bytes_, collective_.result + member * num_bytes_);
+  }
+  void abandon() override {}  // the others' parts are dropped when the world ends
+
+ private:
+  MpiPath& path_;
+  std::vector<int> members_;
+  std::size_t me_;
+  int tag_;
+  PathCollective collective_;
+  DType dtype_;
+  std::size_t num_bytes_;
+  MpiPath::Bytes mine_;
+};
+
+class MpiSend final : public PathPart {
+ public:
+  void launch(const std::string&, bool) override {}
+  void take() override {}
+  void abandon() override {}
+};
+
+class MpiReceive final : public PathPart {
+ public:
+  MpiReceive(MpiPath& path, std::byte* data, std::size_t num_bytes, int from, int tag)
+      : path_(path), data_(data), num_bytes_(num_bytes), from_(from), tag_(tag) {}
+  void launch(const std::string&, bool) override {}
+  void take() override { path_.fetch(data_, num_bytes_, from_, tag_); }
+  void abandon() override {}
+
+ private:
+  MpiPath& path_;
+  std::byte* data_;
+  std::size_t num_bytes_;
+  int from_, tag_;
+};
+
+}  // namespace
+
+void check(int result, const char* call) {
+  if (result == MPI_SUCCESS) return;
+  std::array<char, MPI_MAX_ERROR_STRING> words{};
+  int length = 0;
+  MPI_Error_string(result, words.data(), &length);
+  throw SetupError(fmt::format("[mpi] {}: {}", call, words.data()));
+}
+
+MpiPath::~MpiPath() {
+  // None are left but where close() failed: nobody will receive them.
+  for (Pending& pending : pending_) {
+    MPI_Cancel(&pending.request);
+    MPI_Request_free(&pending.request);
+  }
+}
+
+std::shared_ptr<PathPart> MpiPath::start(Backend& backend, const std::vector<int>& members,
+                                         std::size_t me, int tag,
+                                         const PathCollective& collective) {
+  return std::make_shared<MpiCollective>(*this, backend, members, me, tag, collective);
+}
+std::shared_ptr<PathPart> MpiPath::send(Backend& backend, int, int to, int tag,
+                                        std::shared_ptr<Parcel> parcel, std::int64_t num_elements) {
+  const auto bytes = std::make_shared<std::vector<std::byte>>(
+      static_cast<std::size_t>(backend.num_bytes(num_elements)));
+  backend.unpack(*parcel, bytes->data(), num_elements);
+  post(bytes, to, tag);
+  return std::make_shared<MpiSend>();
+}
+std::shared_ptr<PathPart> MpiPath::receive(Backend& backend, int, int from, int tag,
+                                           std::byte* data, std::int64_t num_elements) {
+  return std::make_shared<MpiReceive>(
+      *this, data, static_cast<std::size_t>(backend.num_bytes(num_elements)), from, tag);
+}
+
+std::vector<std::int64_t> MpiPath::sent(int num_processes) {
+  sent_.resize(static_cast<std::size_t>(num_processes));
+  return std::exchange(sent_, {});
+}
+
+void MpiPath::close(const std::vector<std::int64_t>& sent_to_me) {
+  received_.resize(sent_to_me.size());
+  Looking looking;
+  // No more than that of each: a process may be in the next world already. Its messages come in
+  // order, so what is probed for first was sent first.
+  for (std::size_t from = 0; from < sent_to_me.size(); ++from)
+    while (received_[from] < sent_to_me[from]) {
+      require_going_on();
+      int is_there = 0;
+      MPI_Message message = MPI_MESSAGE_NULL;
+      MPI_Status status;
+      check(MPI_Improbe(static_cast<int>(from), MPI_ANY_TAG, comm_, &is_there, &message, &status),
+            "MPI_Improbe");
+      if (!is_there) {
+        let_go_of_sent();
+        looking.again();
+        continue;
+      }
+      int num_bytes = 0;
+      check(MPI_Get_count(&status, MPI_BYTE, &num_bytes), "MPI_Get_count");
+      std::vector<std::byte> dropped(static_cast<std::size_t>(num_bytes));
+      check(MPI_Mrecv(dropped.data(), num_bytes, MPI_BYTE, &message, &status), "MPI_Mrecv");
+      ++received_[from];
+    }
+  received_.clear();
+  while (!pending_.empty()) {
+    require_going_on();
+    let_go_of_sent();
+    looking.again();
+  }
+}
+
+void MpiPath::post(Bytes bytes, int to, int tag) {
+  let_go_of_sent();
+  sent_.resize(std::max(sent_.size(), static_cast<std::size_t>(to) + 1));
+  std::size_t first = 0;
+  do {
+    const std::size_t length = std::min(kPiece, bytes->size() - first);
+    Pending pending{.request = MPI_REQUEST_NULL, .bytes = bytes};
+    check(MPI_Isend(bytes->data() + first, static_cast<int>(length), MPI_BYTE, to, tag, comm_,
+                    &pending.request),
+          "MPI_Isend");
+    pending_.push_back(std::move(pending));
+    ++sent_[to];
+    first += length;
+  } while (first < bytes->size());
+}
+
+void MpiPath::fetch(std::byte* data, std::size_t num_bytes, int from, int tag) {
+  received_.resize(std::max(received_.size(), static_cast<std::size_t>(from) + 1));
+  std::size_t first = 0;
+  do {
+    const std::size_t length = std::min(kPiece, num_bytes - first);
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(MPI_Irecv(data + first, static_cast<int>(length), MPI_BYTE, from, tag, comm_, &request),
+          "MPI_Irecv");
+    Looking looking;
+    for (int is_done = 0; !is_done;) {
+      if (aborted_) {
+        MPI_Cancel(&request);
+        MPI_Request_free(&request);
+        throw PathAborted();
+      }
+      check(MPI_Test(&request, &is_done, MPI_STATUS_IGNORE), "MPI_Test");
+      if (!is_done) looking.again();
+    }
+    ++received_[from];
+    first += length;
+  } while (first < num_bytes);
+}
+
+void MpiPath::let_go_of_sent() {
+  std::erase_if(pending_, [](Pending& pending) {
+    int is_done = 0;
+    check(MPI_Test(&pending.request, &is_done, MPI_STATUS_IGNORE), "MPI_Test");
+    return is_done != 0;
+  });
+}
+
+}  // namespace culprit::mpi

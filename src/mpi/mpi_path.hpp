@@ -1,0 +1,64 @@
+// Ranks' CPU memory through MPI: messages alone, never a call that waits.
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "multiprocess/data_path.hpp"
+
+namespace culprit::mpi {
+
+// Errors: SetupError with MPI's own words.
+void check(int result, const char* call);
+
+// A collective is made of messages: each member sends its part to every other as soon as it starts,
+// and adds up all parts in member order when it takes the result. So sums are the same to the bit
+// as those of ranks that are threads, in two-byte types too, for which MPI has no sum. Cost: each
+// part crosses to every member; groups here are small.
+class MpiPath final : public DataPath {
+ public:
+  explicit MpiPath(MPI_Comm comm) : comm_(comm) {}
+  ~MpiPath() override;
+
+  std::string token(const std::vector<int>&) override { return {}; }
+  std::shared_ptr<PathPart> start(Backend& backend, const std::vector<int>& members, std::size_t me,
+                                  int tag, const PathCollective& collective) override;
+  std::shared_ptr<PathPart> send(Backend& backend, int me, int to, int tag,
+                                 std::shared_ptr<Parcel> parcel,
+                                 std::int64_t num_elements) override;
+  std::shared_ptr<PathPart> receive(Backend& backend, int me, int from, int tag, std::byte* data,
+                                    std::int64_t num_elements) override;
+  void abort() noexcept override { aborted_ = true; }
+  std::vector<std::int64_t> sent(int num_processes) override;
+  void close(const std::vector<std::int64_t>& sent_to_me) override;
+
+  bool is_aborted() const { return aborted_; }
+
+  using Bytes = std::shared_ptr<std::vector<std::byte>>;
+  // `bytes` are kept until MPI is done with them.
+  void post(Bytes bytes, int to, int tag);
+  // Waits for as many bytes. Errors: PathAborted.
+  void fetch(std::byte* data, std::size_t num_bytes, int from, int tag);
+
+ private:
+  struct Pending {
+    MPI_Request request = MPI_REQUEST_NULL;
+    Bytes bytes;
+  };
+  void let_go_of_sent();  // those that are done
+  void require_going_on() const {
+    if (aborted_) throw PathAborted();
+  }
+
+  MPI_Comm comm_;
+  std::deque<Pending> pending_;
+  std::vector<std::int64_t> sent_, received_;  // messages since the last close, by process
+  std::atomic<bool> aborted_{false};
+};
+
+}  // namespace culprit::mpi

@@ -1,0 +1,462 @@
+#include "multiprocess/coordinator.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/exit_status.hpp"
+#include "comm/rank_table.hpp"
+#include "multiprocess/messages.hpp"
+
+namespace culprit {
+namespace {
+
+constexpr std::uint64_t kLongestHello = 4096;
+constexpr int kPollMs = 100;
+constexpr std::chrono::seconds kEndDeadline{6};
+
+}  // namespace
+
+class Coordinator::Loop {
+  using Clock = std::chrono::steady_clock;
+
+ public:
+  Loop(Listener listener, CoordinatorSettings settings)
+      : listener_(std::move(listener)),
+        settings_(std::move(settings)),
+        peers_(static_cast<std::size_t>(settings_.num_processes)),
+        started_(Clock::now()),
+        moved_(started_) {}
+
+  void run() {
+    while (!is_over()) {
+      poll_once();
+      const auto now = Clock::now();
+      if (num_here_ < peers_.size() && !ended_) require_meeting(now);
+      if (num_here_ == peers_.size() && !ended_) require_life(now);
+    }
+  }
+
+ private:
+  struct Peer {
+    std::unique_ptr<Channel> channel;  // null: has not come
+    bool left = false;                 // said goodbye, or its connection is closed
+    Clock::time_point heard;
+    std::uint64_t operations = 0;
+    std::string bytes;  // for the gather under way
+    bool gave = false;
+    std::vector<std::int64_t> sent;  // for the close under way
+  };
+  struct Collective {
+    std::vector<int> members;
+    std::vector<std::optional<std::int64_t>> num_elements;  // by group rank; none: has not come
+    std::vector<int> kinds;
+    std::string token;
+    std::size_t arrived = 0;
+    bool is_mismatch = false;
+  };
+  using CollectiveKey = std::pair<int, std::uint64_t>;  // group, call
+  struct Message {
+    bool is_none = false;
+    std::int64_t num_elements = 0;
+    std::string token;
+  };
+  using ChannelKey = std::pair<int, std::pair<int, int>>;  // group, (from, to)
+  // What a waiting rank asked for.
+  struct Wait {
+    bool for_message = false;
+    CollectiveKey collective;
+    ChannelKey channel;
+    std::int64_t num_elements = 0;
+    std::string what;
+  };
+  struct OpenWorld {
+    explicit OpenWorld(int size) : ranks(size), waits(static_cast<std::size_t>(size)) {}
+    RankTable ranks;
+    std::map<CollectiveKey, Collective> collectives;
+    std::map<ChannelKey, std::deque<Message>> channels;
+    std::vector<Wait> waits;  // by rank
+  };
+
+  bool is_over() const {
+    // Processes end soon after their job; one that can't is not waited for.
+    if (ended_ && (num_here_ < peers_.size() || Clock::now() - ended_at_ > kEndDeadline))
+      return true;
+    return num_here_ == peers_.size() &&
+           std::all_of(peers_.begin(), peers_.end(), [](const Peer& peer) { return peer.left; });
+  }
+
+  void poll_once() {
+    std::vector<pollfd> entries{{.fd = listener_.fd(), .events = POLLIN, .revents = 0}};
+    std::vector<int> owners{-1};
+    for (std::size_t i = 0; i < strangers_.size(); ++i)
+      entries.push_back({.fd = strangers_[i]->fd(), .events = POLLIN, .revents = 0});
+    const std::size_t first_peer = entries.size();
+    for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
+      if (!peers_[rank].channel || peers_[rank].left) continue;
+      entries.push_back({.fd = peers_[rank].channel->fd(), .events = POLLIN, .revents = 0});
+      owners.push_back(static_cast<int>(rank));
+    }
+    if (poll(entries.data(), entries.size(), kPollMs) <= 0) return;
+    const std::size_t num_strangers = strangers_.size();
+    for (std::size_t i = 0; i < num_strangers; ++i)
+      if (entries[1 + i].revents) greet(strangers_[i]);
+    std::erase(strangers_, nullptr);
+    if (entries[0].revents)
+      if (UniqueFd fd = listener_.accept())
+        strangers_.push_back(std::make_unique<Channel>(std::move(fd)));
+    for (std::size_t i = first_peer; i < entries.size(); ++i)
+      if (entries[i].revents) listen_to(owners[1 + i - first_peer]);
+  }
+
+  // A connection whose first message is the hello of a process that is waited for becomes its.
+  void greet(std::unique_ptr<Channel>& stranger) {
+    std::string text;
+    switch (stranger->receive(text, kLongestHello)) {
+      case Channel::State::kNothingYet:
+        return;
+      case Channel::State::kClosed:
+        stranger = nullptr;
+        return;
+      case Channel::State::kMessage:
+        break;
+    }
+    try {
+      ByteReader reader(text);
+      const auto kind = reader.get<ToCoordinator>();
+      const std::string key = reader.get_text();
+      const int rank = reader.get<int>(), size = reader.get<int>();
+      if (kind != ToCoordinator::kHello || key != settings_.key || rank < 0 ||
+          rank >= settings_.num_processes || size != settings_.num_processes ||
+          peers_[rank].channel) {
+        stranger = nullptr;
+        return;
+      }
+      Peer& peer = peers_[rank];
+      peer.channel = std::move(stranger);
+      peer.heard = Clock::now();
+      ++num_here_;
+      if (ended_) tell(rank, *ended_);
+    } catch (const SetupError&) {
+      stranger = nullptr;  // no message of ours
+    }
+  }
+
+  void listen_to(int rank) {
+    Peer& peer = peers_[rank];
+    std::string text;
+    while (!peer.left) {
+      switch (peer.channel->receive(text)) {
+        case Channel::State::kNothingYet:
+          return;
+        case Channel::State::kClosed:
+          peer.left = true;
+          end_job(row_of(OutcomeClass::kCrash).exit_status,
+                  fmt::format("rank {}'s process has ended without a word (killed, or crashed){}",
+                              rank, who_waits()));
+          return;
+        case Channel::State::kMessage:
+          peer.heard = Clock::now();
+          try {
+            ByteReader reader(text);
+            handle(rank, reader);
+          } catch (const std::exception& error) {
+            end_job(kExitSetup, fmt::format("rank {}'s process: {}", rank, error.what()));
+          }
+      }
+    }
+  }
+
+  void handle(int rank, ByteReader& reader) {
+    const auto kind = reader.get<ToCoordinator>();
+    Peer& peer = peers_[rank];
+    if (kind == ToCoordinator::kBye) {
+      peer.left = true;
+      return require_all(world_ || std::any_of(peers_.begin(), peers_.end(),
+                                               [](const Peer& each) { return each.gave; }));
+    }
+    if (ended_) return;  // what was under way when the job ended
+    if (kind == ToCoordinator::kBeat) {
+      const auto operations = reader.get<std::uint64_t>();
+      if (operations != peer.operations) moved_ = Clock::now();
+      peer.operations = operations;
+      return;
+    }
+    moved_ = Clock::now();
+    require_all(true);
+    switch (kind) {
+      case ToCoordinator::kOpen:
+        return open(reader.get<int>());
+      case ToCoordinator::kGather:
+        peer.bytes = reader.get_text();
+        peer.gave = true;
+        return gather();
+      case ToCoordinator::kBroadcast:
+        peer.gave = true;
+        if (rank == 0) peer.bytes = reader.get_text();
+        return broadcast();
+      case ToCoordinator::kClose:
+        peer.sent = reader.get_list<std::int64_t>();
+        peer.gave = true;
+        return close();
+      default:
+        if (!world_) throw SetupError("[coordinator] no world is open");
+        return handle_rank(kind, rank, reader);
+    }
+  }
+
+  // A process that left on purpose (an error of its own) is missed by what `needs_all`.
+  void require_all(bool needs_all) {
+    for (std::size_t rank = 0; needs_all && rank < peers_.size(); ++rank)
+      if (peers_[rank].left)
+        end_job(kExitSetup, fmt::format("rank {}'s process has left the job; its own message says "
+                                        "why",
+                                        rank));
+  }
+
+  void handle_rank(ToCoordinator kind, int rank, ByteReader& reader) {
+    switch (kind) {
+      case ToCoordinator::kJoin:
+        join(rank, reader);
+        break;
+      case ToCoordinator::kPost:
+        post(rank, reader);
+        break;
+      case ToCoordinator::kWaitJoin: {
+        const int group = reader.get<int>();
+        const auto call = reader.get<std::uint64_t>();
+        wait(rank, {.for_message = false,
+                    .collective = {group, call},
+                    .channel = {},
+                    .num_elements = 0,
+                    .what = reader.get_text()});
+        break;
+      }
+      case ToCoordinator::kWaitPost: {
+        const int group = reader.get<int>(), from = reader.get<int>();
+        const auto num_elements = reader.get<std::int64_t>();
+        wait(rank, {.for_message = true,
+                    .collective = {},
+                    .channel = {group, {from, rank}},
+                    .num_elements = num_elements,
+                    .what = reader.get_text()});
+        break;
+      }
+      case ToCoordinator::kFinished:
+        world_->ranks.finished(rank);
+        break;
+      case ToCoordinator::kFailed:
+        world_->ranks.failed(rank);
+        break;
+      default:
+        throw SetupError("[coordinator] a message of no known kind");
+    }
+    world_->ranks.settle([this](int decided) { answer(decided); });
+  }
+
+  void open(int size) {
+    if (!world_) world_.emplace(size);
+    if (world_->ranks.size() != size)
+      throw SetupError(fmt::format("[coordinator] opens a world of {} ranks, another of {}", size,
+                                   world_->ranks.size()));
+  }
+
+  void join(int rank, ByteReader& reader) {
+    const int group = reader.get<int>();
+    const auto call = reader.get<std::uint64_t>();
+    const int group_rank = reader.get<int>();
+    Collective& collective = world_->collectives[{group, call}];
+    collective.members = reader.get_list<int>();
+    const int kind = reader.get<int>();
+    const auto num_elements = reader.get<std::int64_t>();
+    std::string token = reader.get_text();
+    if (!token.empty()) collective.token = std::move(token);
+    const std::size_t size = collective.members.size();
+    if (group_rank < 0 || static_cast<std::size_t>(group_rank) >= size ||
+        collective.members[group_rank] != rank)
+      throw SetupError("[coordinator] a member that is none");
+    collective.num_elements.resize(size);
+    collective.kinds.resize(size);
+    collective.num_elements[group_rank] = num_elements;
+    collective.kinds[group_rank] = kind;
+    if (++collective.arrived < size) return;
+    const auto& counts = collective.num_elements;
+    collective.is_mismatch = std::any_of(counts.begin(), counts.end(),
+                                         [&](const auto& count) { return *count != *counts[0]; });
+    if (collective.is_mismatch) return;
+    const auto& kinds = collective.kinds;
+    ByteWriter writer = message_of(FromCoordinator::kComplete);
+    writer.put(group);
+    writer.put(call);
+    writer.put(std::any_of(kinds.begin(), kinds.end(), [&](int each) { return each != kinds[0]; }));
+    writer.put_text(collective.token);
+    const std::string text = writer.take();
+    for (const int member : collective.members) tell(member, text);
+  }
+
+  void post(int rank, ByteReader& reader) {
+    const int group = reader.get<int>(), to = reader.get<int>();
+    Message posted;
+    posted.is_none = reader.get<bool>();
+    posted.num_elements = reader.get<std::int64_t>();
+    posted.token = reader.get_text();
+    world_->channels[{group, {rank, to}}].push_back(std::move(posted));
+  }
+
+  void wait(int rank, Wait wait) {
+    world_->waits[rank] = std::move(wait);
+    world_->ranks.starts_waiting(rank, world_->waits[rank].what,
+                                 [this, rank] { return missing(world_->waits[rank]); });
+  }
+
+  std::vector<int> missing(const Wait& wait) {
+    if (wait.for_message)
+      return world_->channels[wait.channel].empty() ? std::vector<int>{wait.channel.second.first}
+                                                    : std::vector<int>{};
+    const Collective& collective = world_->collectives.at(wait.collective);
+    std::vector<int> list;
+    for (std::size_t i = 0; i < collective.members.size(); ++i)
+      if (!collective.num_elements[i]) list.push_back(collective.members[i]);
+    return list;
+  }
+
+  void answer(int rank) {
+    const RankTable& ranks = world_->ranks;
+    const Wait& wait = world_->waits[rank];
+    const bool is_ready = ranks.verdict(rank) == RankTable::Verdict::kReady;
+    ByteWriter writer = message_of(FromCoordinator::kVerdict);
+    writer.put(ranks.verdict(rank));
+    writer.put_text(ranks.reason(rank));
+    if (is_ready && !wait.for_message) {
+      const Collective& collective = world_->collectives.at(wait.collective);
+      writer.put_text(collective.is_mismatch
+                          ? mismatch_text(wait.what, collective.members, collective.num_elements)
+                          : "");
+    }
+    if (is_ready && wait.for_message) {
+      auto& channel = world_->channels[wait.channel];
+      const Message got = std::move(channel.front());
+      channel.pop_front();
+      const auto [from, to] = wait.channel.second;
+      if (!got.is_none && got.num_elements == wait.num_elements) {
+        ByteWriter transfer = message_of(FromCoordinator::kTransfer);
+        transfer.put(wait.channel.first);
+        transfer.put(from);
+        transfer.put(to);
+        transfer.put_text(got.token);
+        const std::string text = transfer.take();
+        tell(from, text);
+        if (to != from) tell(to, text);
+      }
+      writer.put(got.is_none);
+      writer.put(got.num_elements);
+    }
+    tell(rank, writer.take());
+    world_->ranks.goes_on(rank);
+  }
+
+  bool all_gave() {
+    if (!std::all_of(peers_.begin(), peers_.end(), [](const Peer& peer) { return peer.gave; }))
+      return false;
+    for (Peer& peer : peers_) peer.gave = false;
+    return true;
+  }
+  void gather() {
+    if (!all_gave()) return;
+    ByteWriter writer = message_of(FromCoordinator::kGathered);
+    for (Peer& peer : peers_) writer.put_text(std::exchange(peer.bytes, {}));
+    tell(0, writer.take());
+    for (std::size_t rank = 1; rank < peers_.size(); ++rank)
+      tell(static_cast<int>(rank), message_of(FromCoordinator::kGathered).take());
+  }
+  void broadcast() {
+    if (!all_gave()) return;
+    ByteWriter writer = message_of(FromCoordinator::kBroadcast);
+    writer.put_text(std::exchange(peers_[0].bytes, {}));
+    const std::string text = writer.take();
+    for (std::size_t rank = 0; rank < peers_.size(); ++rank) tell(static_cast<int>(rank), text);
+  }
+  void close() {
+    if (!all_gave()) return;
+    world_.reset();
+    for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
+      std::vector<std::int64_t> sent_to;
+      for (const Peer& peer : peers_) sent_to.push_back(peer.sent.at(rank));
+      ByteWriter writer = message_of(FromCoordinator::kClosed);
+      writer.put_list(sent_to);
+      tell(static_cast<int>(rank), writer.take());
+    }
+  }
+
+  void tell(int rank, const std::string& text) {
+    Peer& peer = peers_[rank];
+    if (peer.channel && !peer.left) peer.channel->send(text);  // gone: seen at the next read
+  }
+
+  std::string who_waits() const {
+    if (!world_) return "";
+    const std::string waits = world_->ranks.waits();
+    return waits.empty() ? "" : "; " + waits;
+  }
+
+  void end_job(int exit_status, const std::string& text) {
+    if (ended_) return;
+    ByteWriter writer = message_of(FromCoordinator::kEnded);
+    writer.put(exit_status);
+    writer.put_text(text);
+    ended_ = writer.take();
+    ended_at_ = Clock::now();
+    for (std::size_t rank = 0; rank < peers_.size(); ++rank) tell(static_cast<int>(rank), *ended_);
+  }
+
+  void require_meeting(Clock::time_point now) {
+    if (now - started_ < settings_.meeting_deadline) return;
+    std::string absent;
+    for (std::size_t rank = 0; rank < peers_.size(); ++rank)
+      if (!peers_[rank].channel) absent += fmt::format("{}{}", absent.empty() ? "" : ", ", rank);
+    end_job(kExitSetup,
+            fmt::format("of {} processes rank {} did not come within {:g} s; was each started?",
+                        peers_.size(), absent,
+                        std::chrono::duration<double>(settings_.meeting_deadline).count()));
+  }
+
+  void require_life(Clock::time_point now) {
+    for (std::size_t rank = 0; rank < peers_.size(); ++rank)
+      if (!peers_[rank].left && now - peers_[rank].heard > settings_.silence_deadline) {
+        end_job(row_of(OutcomeClass::kCrash).exit_status,
+                fmt::format("rank {}'s process gives no sign of life{}", rank, who_waits()));
+        peers_[rank].left = true;  // not waited for
+        return;
+      }
+    if (!world_ || now - moved_ < settings_.stall_deadline) return;
+    std::string who = world_->ranks.waits();
+    for (const int rank : world_->ranks.running())
+      who += fmt::format("{}rank {} waits for nobody", who.empty() ? "" : "; ", rank);
+    end_job(row_of(OutcomeClass::kHang).exit_status,
+            fmt::format("no rank finished an operation for {:g} s: {}",
+                        std::chrono::duration<double>(settings_.stall_deadline).count(), who));
+  }
+
+  Listener listener_;
+  CoordinatorSettings settings_;
+  std::vector<Peer> peers_;  // by rank
+  std::vector<std::unique_ptr<Channel>> strangers_;
+  std::size_t num_here_ = 0;
+  Clock::time_point started_, moved_;  // moved: last seen doing something
+  std::optional<OpenWorld> world_;
+  std::optional<std::string> ended_;  // what everybody was told
+  Clock::time_point ended_at_;
+};
+
+Coordinator::Coordinator(Listener listener, CoordinatorSettings settings)
+    : loop_(std::make_unique<Loop>(std::move(listener), std::move(settings))),
+      thread_([this] { loop_->run(); }) {}
+Coordinator::~Coordinator() { thread_.join(); }
+
+}  // namespace culprit

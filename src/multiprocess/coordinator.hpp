@@ -1,0 +1,42 @@
+// The one place that knows what every process of a job is at. It lives in a thread of rank 0's
+// process; each process, that one too, has one connection to it.
+//
+// It decides as LocalWorld does, by the same table: a collective is told complete only when all
+// members have come, a wait that can never end is told at once, with who waits where. So nothing
+// ever waits in MPI or NCCL for a rank that does not come, except for one that is killed on its
+// way: then the connection closes, and everybody is told that the job has ended.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "multiprocess/channel.hpp"
+
+namespace culprit {
+
+struct CoordinatorSettings {
+  int num_processes = 1;
+  std::string key;  // who does not know it is not let in
+  // Until every process has said hello.
+  std::chrono::milliseconds meeting_deadline{60000};
+  // While ranks wait and none finishes an operation: the job is a HANG.
+  std::chrono::milliseconds stall_deadline{10000};
+  // Without a sign of a process's life although its connection stands (its machine is gone).
+  std::chrono::milliseconds silence_deadline{4000};
+};
+
+class Coordinator {
+ public:
+  Coordinator(Listener listener, CoordinatorSettings settings);
+  // Waits until every process has left, or the job has ended.
+  ~Coordinator();
+
+ private:
+  class Loop;
+  std::unique_ptr<Loop> loop_;
+  std::jthread thread_;
+};
+
+}  // namespace culprit

@@ -1,0 +1,151 @@
+#include "multiprocess/job_link.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "base/exit_status.hpp"
+
+namespace culprit {
+namespace {
+
+constexpr std::chrono::milliseconds kBeat{500};
+// From the end of the job to that of a process which does not end by itself.
+constexpr std::chrono::milliseconds kGrace{3000};
+
+}  // namespace
+
+JobLink::JobLink(const JobSettings& settings, std::optional<Listener> listener)
+    : settings_(settings) {
+  if (listener)
+    coordinator_ = std::make_unique<Coordinator>(
+        std::move(*listener), CoordinatorSettings{.num_processes = settings.size,
+                                                  .key = settings.key,
+                                                  .meeting_deadline = settings.meeting_deadline,
+                                                  .stall_deadline = settings.stall_deadline});
+  channel_ = std::make_unique<Channel>(
+      connect_to(settings.address, settings.port, settings.meeting_deadline));
+  ByteWriter hello = message_of(ToCoordinator::kHello);
+  hello.put_text(settings.key);
+  hello.put(settings.rank);
+  hello.put(settings.size);
+  send(std::move(hello));
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  try {
+    gather({});  // all have come
+  } catch (const JobEndedError& error) {
+    throw SetupError(error.what());
+  }
+}
+
+JobLink::~JobLink() {
+  send(message_of(ToCoordinator::kBye));
+  thread_ = {};
+  watchdog_ = {};          // this process is on its way out
+  coordinator_ = nullptr;  // waits until the others have left too
+}
+
+std::vector<std::string> JobLink::gather(std::string mine) {
+  ByteWriter writer = message_of(ToCoordinator::kGather);
+  writer.put_text(mine);
+  send(std::move(writer));
+  const std::string fields = answer(FromCoordinator::kGathered);
+  ByteReader reader(fields);
+  std::vector<std::string> all;
+  while (!reader.at_end()) all.push_back(reader.get_text());
+  return all;
+}
+
+std::string JobLink::broadcast(std::string from_rank_0) {
+  ByteWriter writer = message_of(ToCoordinator::kBroadcast);
+  if (rank() == 0) writer.put_text(from_rank_0);
+  send(std::move(writer));
+  const std::string fields = answer(FromCoordinator::kBroadcast);
+  return ByteReader(fields).get_text();
+}
+
+std::string JobLink::answer(FromCoordinator kind) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return answer_ || ended_; });
+  if (!answer_) throw JobEndedError(*ended_);
+  const auto [got, fields] = std::move(*answer_);
+  answer_.reset();
+  if (got != kind) throw SetupError("[job] the coordinator answered something else");
+  return fields;
+}
+
+void JobLink::set_listener(JobListener* listener) {
+  const std::lock_guard lock(mutex_);
+  listener_ = listener;
+  if (listener && ended_) listener->ended();
+}
+
+void JobLink::require_going_on() {
+  const std::lock_guard lock(mutex_);
+  if (ended_) throw JobEndedError(*ended_);
+}
+
+void JobLink::run(const std::stop_token& stop) {
+  using Clock = std::chrono::steady_clock;
+  std::string text;
+  auto next_beat = Clock::now();
+  while (!stop.stop_requested()) {
+    if (Clock::now() >= next_beat) {
+      ByteWriter beat = message_of(ToCoordinator::kBeat);
+      beat.put(operations_.load(std::memory_order_relaxed));
+      send(std::move(beat));
+      next_beat = Clock::now() + kBeat;
+    }
+    switch (channel_->receive(text)) {
+      case Channel::State::kMessage:
+        receive(text);
+        break;
+      case Channel::State::kNothingYet:
+        channel_->wait(kBeat / 5);
+        break;
+      case Channel::State::kClosed:
+        end(row_of(OutcomeClass::kCrash).exit_status,
+            "rank 0's process has ended without a word (killed, or crashed)");
+        return;
+    }
+  }
+}
+
+void JobLink::receive(const std::string& text) {
+  ByteReader reader(text);
+  const auto kind = reader.get<FromCoordinator>();
+  if (kind == FromCoordinator::kEnded) {
+    const int exit_status = reader.get<int>();
+    return end(exit_status, reader.get_text());
+  }
+  const std::string fields = text.substr(sizeof(kind));
+  const std::lock_guard lock(mutex_);
+  if (kind == FromCoordinator::kComplete || kind == FromCoordinator::kTransfer) {
+    if (listener_) listener_->told(kind, fields);
+    return;
+  }
+  answer_.emplace(kind, fields);
+  changed_.notify_all();
+}
+
+void JobLink::end(int exit_status, const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  if (ended_) return;
+  ended_.emplace(exit_status, text);
+  changed_.notify_all();
+  if (listener_) listener_->ended();
+  watchdog_ = std::jthread([this](const std::stop_token& stop) { see_it_end(stop); });
+}
+
+void JobLink::see_it_end(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  if (changed_.wait_for(lock, stop, kGrace, [&] { return stop.stop_requested(); }) ||
+      stop.stop_requested())
+    return;
+  const std::string words = fmt::format("culprit: {}\n", ended_->what());
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, words.data(), words.size());
+  ::_exit(ended_->exit_status());
+}
+
+}  // namespace culprit

@@ -1,0 +1,28 @@
+// What the program that started this process says of the job: which of how many processes it is,
+// and where they meet.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace culprit {
+
+struct LaunchEnvironment {
+  std::string launcher;  // in words: "torchrun", "mpirun", "srun"
+  int rank = 0;
+  int size = 1;
+  int local_rank = 0;  // among the processes of this node
+  // Where rank 0 is to listen: MASTER_ADDR and MASTER_PORT. None: the processes meet through MPI.
+  std::optional<std::string> address = {};
+  int port = 0;
+  std::string run_id = {};  // of this run where the launcher gives one; keeps strangers out
+};
+
+// None when no launcher started this process. `get` looks a variable up (null: unset). Errors:
+// UsageError for variables that contradict each other or are no numbers.
+using GetVariable = std::function<const char*(const char*)>;
+std::optional<LaunchEnvironment> launch_environment(const GetVariable& get);
+std::optional<LaunchEnvironment> launch_environment();
+
+}  // namespace culprit

@@ -1,0 +1,68 @@
+#include "multiprocess/process_runtime.hpp"
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "multiprocess/process_world.hpp"
+
+namespace culprit {
+namespace {
+
+class ProcessRuntime final : public Runtime {
+ public:
+  ProcessRuntime(std::shared_ptr<void> owner, std::unique_ptr<JobLink> link,
+                 std::unique_ptr<Device> device, DataPath& path)
+      : owner_(std::move(owner)), device_(std::move(device)), path_(path), link_(std::move(link)) {}
+
+  std::unique_ptr<Backend> make_backend(int world_rank, DType dtype) override {
+    return device_->make_backend(world_rank, dtype);
+  }
+  std::unique_ptr<World> make_world(int size) override {
+    if (size > link_->size())
+      throw UsageError(
+          fmt::format("the cell has {} ranks (tp x pp), but {} process{} started; "
+                      "start {}",
+                      size, link_->size(), link_->size() == 1 ? " was" : "es were", size));
+    return std::make_unique<ProcessWorld>(*link_, path_, size);
+  }
+  ProcessGroup* processes() override { return link_.get(); }
+  std::string description() const override {
+    return fmt::format("{}, {} processes", device_->description(), link_->size());
+  }
+
+ private:
+  std::shared_ptr<void> owner_;
+  std::unique_ptr<Device> device_;
+  DataPath& path_;
+  std::unique_ptr<JobLink> link_;
+};
+
+}  // namespace
+
+std::unique_ptr<Runtime> make_process_runtime(std::shared_ptr<void> owner,
+                                              std::unique_ptr<JobLink> link,
+                                              std::unique_ptr<Device> device, DataPath& path) {
+  return std::make_unique<ProcessRuntime>(std::move(owner), std::move(link), std::move(device),
+                                          path);
+}
+
+std::unique_ptr<JobLink> meet_at_address(const LaunchEnvironment& environment,
+                                         std::chrono::milliseconds stall_deadline) {
+  std::optional<Listener> listener;
+  // On every interface, as MASTER_ADDR may name another of this machine than the others use; but
+  // never beyond this machine where it says so.
+  const bool is_loopback = *environment.address == "localhost" ||
+                           environment.address->starts_with("127.") ||
+                           *environment.address == "::1";
+  if (environment.rank == 0)
+    listener.emplace(is_loopback ? *environment.address : "", environment.port);
+  return std::make_unique<JobLink>(JobSettings{.rank = environment.rank,
+                                               .size = environment.size,
+                                               .address = *environment.address,
+                                               .port = environment.port,
+                                               .key = "culprit " + environment.run_id,
+                                               .stall_deadline = stall_deadline},
+                                   std::move(listener));
+}
+
+}  // namespace culprit

@@ -1,0 +1,329 @@
+#include "multiprocess/process_world.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <stdexcept>
+
+#include "base/subject_error.hpp"
+#include "comm/rank_table.hpp"
+
+namespace culprit {
+namespace {
+
+// Tags of collectives and of messages: the group, one bit, and the call's number as far as it goes.
+constexpr int kMostGroups = 64;
+constexpr std::uint64_t kCallsApart = 1 << 20;
+int collective_tag(int group, std::uint64_t call) {
+  return (group * 2) << 20 | static_cast<int>(call % kCallsApart);
+}
+int message_tag(int group) { return (group * 2 + 1) << 20; }
+
+}  // namespace
+
+ProcessWorld::ProcessWorld(JobLink& link, DataPath& path, int size) : link_(link), path_(path) {
+  launcher_ = std::jthread([this](const std::stop_token& stop) { run_launches(stop); });
+  link_.set_listener(this);
+  ByteWriter open = message_of(ToCoordinator::kOpen);
+  open.put(size);
+  link_.send(std::move(open));
+}
+
+ProcessWorld::~ProcessWorld() {
+  try {
+    ByteWriter close = message_of(ToCoordinator::kClose);
+    close.put_list(path_.sent(link_.size()));
+    link_.send(std::move(close));
+    const std::string fields = link_.answer(FromCoordinator::kClosed);
+    // Whatever the others wait for has been told by now: all of it is launched first.
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return tasks_.empty() || is_over_; });
+    }
+    launcher_ = {};
+    path_.close(ByteReader(fields).get_list<std::int64_t>());
+  } catch (const std::exception&) {
+    // The job has ended, and whoever asks the link for anything more is told.
+  }
+  link_.set_listener(nullptr);
+}
+
+void ProcessWorld::finished(int) { link_.send(message_of(ToCoordinator::kFinished)); }
+void ProcessWorld::failed(int) { link_.send(message_of(ToCoordinator::kFailed)); }
+
+void ProcessWorld::told(FromCoordinator kind, const std::string& fields) {
+  ByteReader reader(fields);
+  const int group = reader.get<int>();
+  Task task;
+  const std::lock_guard lock(mutex_);
+  if (kind == FromCoordinator::kComplete) {
+    const auto call = reader.get<std::uint64_t>();
+    task.kinds_differ = reader.get<bool>();
+    task.launch = collectives_.extract({group, call}).mapped();
+  } else {
+    const int from = reader.get<int>(), to = reader.get<int>();
+    const TransferKey key{group, {from, to}};
+    if (from == link_.rank()) {
+      auto& queue = sends_.at(key);
+      tasks_.push_back({.launch = std::move(queue.front()), .token = {}});
+      queue.pop_front();
+    }
+    if (to == link_.rank()) task.launch = receives_.extract(key).mapped();
+    task.token = reader.get_text();
+    if (from == link_.rank()) tasks_.back().token = task.token;
+    changed_.notify_all();
+    if (!task.launch) return;
+    tasks_.push_back(std::move(task));
+    return;
+  }
+  task.token = reader.get_text();
+  tasks_.push_back(std::move(task));
+  changed_.notify_all();
+}
+
+void ProcessWorld::ended() noexcept {
+  path_.abort();
+  const std::lock_guard lock(mutex_);
+  is_over_ = true;
+  changed_.notify_all();
+}
+
+void ProcessWorld::run_launches(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (changed_.wait(lock, stop, [&] { return !tasks_.empty(); })) {
+    const Task task = tasks_.front();
+    lock.unlock();
+    std::exception_ptr error;
+    try {
+      task.launch->part->launch(task.token, task.kinds_differ);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    lock.lock();
+    task.launch->error = error;
+    task.launch->done = true;
+    tasks_.pop_front();  // only now: the queue says what is under way
+    changed_.notify_all();
+  }
+}
+
+void ProcessWorld::take(Launch& launch) {
+  on_path([&] {
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return launch.done || is_over_; });
+      if (!launch.done) throw PathAborted();
+      if (launch.error) {
+        // Often a library's words for a process that is gone: the coordinator names it at once.
+        changed_.wait_for(lock, std::chrono::seconds(1), [&] { return is_over_; });
+        if (is_over_) throw PathAborted();
+        std::rethrow_exception(launch.error);
+      }
+    }
+    launch.part->take();
+  });
+}
+
+class ProcessWork final : public Work {
+ public:
+  ProcessWork(ProcessWorld& world, int group_id, std::uint64_t call, std::string what,
+              std::shared_ptr<ProcessWorld::Launch> launch)
+      : world_(world),
+        group_id_(group_id),
+        call_(call),
+        what_(std::move(what)),
+        launch_(std::move(launch)) {}
+  ~ProcessWork() override {
+    if (!taken_) launch_->part->abandon();
+  }
+
+  void wait() override {
+    if (waited_) return;
+    waited_ = true;
+    world_.started_sends_.flush();
+    ByteWriter ask = message_of(ToCoordinator::kWaitJoin);
+    ask.put(group_id_);
+    ask.put(call_);
+    ask.put_text(what_);
+    world_.link_.send(std::move(ask));
+    const std::string fields = world_.link_.answer(FromCoordinator::kVerdict);
+    ByteReader reader(fields);
+    const auto verdict = reader.get<RankTable::Verdict>();
+    const std::string reason = reader.get_text();
+    if (verdict == RankTable::Verdict::kPeerLost) throw PeerLostError(reason);
+    if (verdict == RankTable::Verdict::kHang) throw HangError(reason);
+    if (const std::string mismatch = reader.get_text(); !mismatch.empty())
+      throw SubjectError(kind::kCollectiveMismatch, mismatch);
+    world_.take(*launch_);
+    taken_ = true;
+  }
+
+ private:
+  ProcessWorld& world_;
+  int group_id_;
+  std::uint64_t call_;
+  std::string what_;
+  std::shared_ptr<ProcessWorld::Launch> launch_;
+  bool waited_ = false;
+  bool taken_ = false;
+};
+
+class ProcessCommunicator final : public Communicator {
+ public:
+  ProcessCommunicator(ProcessWorld& world, int group_id, std::vector<int> members, int me,
+                      Backend& backend)
+      : world_(world),
+        group_id_(group_id),
+        members_(std::move(members)),
+        me_(me),
+        backend_(backend) {
+    const auto place = std::find(members_.begin(), members_.end(), me);
+    if (place == members_.end())
+      throw std::invalid_argument(fmt::format("[group] rank {} is not a member", me));
+    if (group_id < 0 || group_id >= kMostGroups)
+      throw std::invalid_argument(
+          fmt::format("[group] got group {}, expected one below {}", group_id, kMostGroups));
+    rank_ = static_cast<int>(place - members_.begin());
+  }
+  int rank() const override { return rank_; }
+  int size() const override { return static_cast<int>(members_.size()); }
+
+  std::unique_ptr<Work> start_all_reduce(Elements buffer, const std::string& what) override {
+    return join(ExchangeKind::kSum, buffer, buffer, what);
+  }
+  void all_gather(Elements mine, Elements gathered, const std::string& what) override {
+    if (gathered.num_elements != mine.num_elements * size())
+      throw std::invalid_argument(fmt::format("[all_gather] got {} elements for {} members of {}",
+                                              gathered.num_elements, members_.size(),
+                                              mine.num_elements));
+    join(ExchangeKind::kGather, mine, gathered, what)->wait();
+  }
+
+  void send(Elements buffer, int to, const std::string&) override {
+    counters_.transfer_bytes += backend_.num_bytes(buffer.num_elements);
+    leave(backend_.pack(buffer.data, buffer.num_elements), members_.at(to), buffer.num_elements);
+  }
+  std::unique_ptr<Work> start_send(Elements buffer, int to, const std::string&) override {
+    counters_.transfer_bytes += backend_.num_bytes(buffer.num_elements);
+    const std::shared_ptr<Parcel> parcel = backend_.start_pack(buffer.data, buffer.num_elements);
+    return world_.started_sends_.start([this, parcel, to, count = buffer.num_elements] {
+      backend_.finish_pack(*parcel);
+      leave(parcel, members_.at(to), count);
+    });
+  }
+  void send_none(int to, const std::string&) override {
+    post(members_.at(to), /*is_none=*/true, 0, "");
+  }
+
+  bool receive(Elements buffer, int from, const std::string& what) override {
+    const int peer = members_.at(from);
+    world_.started_sends_.flush();
+    const auto launch = std::make_shared<ProcessWorld::Launch>();
+    launch->part = world_.path_.receive(backend_, me_, peer, message_tag(group_id_), buffer.data,
+                                        buffer.num_elements);
+    const ProcessWorld::TransferKey key{group_id_, {peer, me_}};
+    {
+      const std::lock_guard lock(world_.mutex_);
+      world_.receives_[key] = launch;
+    }
+    const auto forget = [&] {
+      const std::lock_guard lock(world_.mutex_);
+      world_.receives_.erase(key);
+    };
+    ByteWriter ask = message_of(ToCoordinator::kWaitPost);
+    ask.put(group_id_);
+    ask.put(peer);
+    ask.put(buffer.num_elements);
+    ask.put_text(what);
+    world_.link_.send(std::move(ask));
+    const std::string fields = world_.link_.answer(FromCoordinator::kVerdict);
+    ByteReader reader(fields);
+    const auto verdict = reader.get<RankTable::Verdict>();
+    const std::string reason = reader.get_text();
+    if (verdict != RankTable::Verdict::kReady) forget();
+    if (verdict == RankTable::Verdict::kPeerLost) throw PeerLostError(reason);
+    if (verdict == RankTable::Verdict::kHang) throw HangError(reason);
+    const bool is_none = reader.get<bool>();
+    const auto num_elements = reader.get<std::int64_t>();
+    if (is_none) {
+      forget();
+      return false;
+    }
+    if (num_elements != buffer.num_elements) {
+      forget();
+      throw std::logic_error(fmt::format("[receive] got {} elements from rank {}, expected {}",
+                                         num_elements, peer, buffer.num_elements));
+    }
+    world_.take(*launch);
+    return true;
+  }
+
+ private:
+  std::unique_ptr<Work> join(ExchangeKind kind, Elements mine, Elements result,
+                             const std::string& what) {
+    counters_.collectives += 1;
+    counters_.collective_bytes += backend_.num_bytes(mine.num_elements);
+    const std::uint64_t call = next_call_++;
+    auto launch = std::make_shared<ProcessWorld::Launch>();
+    world_.on_path([&] {
+      launch->part = world_.path_.start(backend_, members_, static_cast<std::size_t>(rank_),
+                                        collective_tag(group_id_, call),
+                                        {.kind = kind,
+                                         .mine = mine.data,
+                                         .result = result.data,
+                                         .num_elements = mine.num_elements});
+    });
+    {
+      const std::lock_guard lock(world_.mutex_);
+      world_.collectives_[{group_id_, call}] = launch;
+    }
+    ByteWriter joined = message_of(ToCoordinator::kJoin);
+    joined.put(group_id_);
+    joined.put(call);
+    joined.put(rank_);
+    joined.put_list(members_);
+    joined.put(static_cast<int>(kind));
+    joined.put(mine.num_elements);
+    joined.put_text(rank_ == 0 ? world_.path_.token(members_) : "");
+    world_.link_.send(std::move(joined));
+    return std::make_unique<ProcessWork>(world_, group_id_, call, what, std::move(launch));
+  }
+  void leave(std::shared_ptr<Parcel> parcel, int peer, std::int64_t num_elements) {
+    auto launch = std::make_shared<ProcessWorld::Launch>();
+    world_.on_path([&] {
+      launch->part = world_.path_.send(backend_, me_, peer, message_tag(group_id_),
+                                       std::move(parcel), num_elements);
+    });
+    {
+      const std::lock_guard lock(world_.mutex_);
+      world_.sends_[{group_id_, {me_, peer}}].push_back(std::move(launch));
+    }
+    post(peer, /*is_none=*/false, num_elements, world_.path_.token({me_, peer}));
+  }
+  void post(int peer, bool is_none, std::int64_t num_elements, const std::string& token) {
+    counters_.transfers += 1;
+    ByteWriter posted = message_of(ToCoordinator::kPost);
+    posted.put(group_id_);
+    posted.put(peer);
+    posted.put(is_none);
+    posted.put(num_elements);
+    posted.put_text(token);
+    world_.link_.send(std::move(posted));
+  }
+
+  ProcessWorld& world_;
+  int group_id_;
+  std::vector<int> members_;
+  int me_;
+  Backend& backend_;
+  int rank_ = 0;
+  std::uint64_t next_call_ = 0;
+};
+
+std::unique_ptr<Communicator> ProcessWorld::group(int group_id, std::vector<int> members, int me,
+                                                  Backend& backend) {
+  return std::make_unique<ProcessCommunicator>(*this, group_id, std::move(members), me, backend);
+}
+
+}  // namespace culprit

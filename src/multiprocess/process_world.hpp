@@ -1,0 +1,81 @@
+// Ranks that are processes: each rank's calls go to the coordinator, its elements over a data path.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "comm/communicator.hpp"
+#include "comm/started_sends.hpp"
+#include "multiprocess/data_path.hpp"
+#include "multiprocess/job_link.hpp"
+
+namespace culprit {
+
+// The world of this process's rank, which is its rank in the job. Made and destroyed by all
+// processes of the job together, ranks of the world or not.
+class ProcessWorld final : public World, private JobListener {
+ public:
+  // Both must outlive it.
+  ProcessWorld(JobLink& link, DataPath& path, int size);
+  ~ProcessWorld() override;
+
+  std::unique_ptr<Communicator> group(int group_id, std::vector<int> members, int me,
+                                      Backend& backend) override;
+  void finished(int world_rank) override;
+  void failed(int world_rank) override;
+
+ private:
+  friend class ProcessCommunicator;
+  friend class ProcessWork;
+
+  // A part and what became of its launch.
+  struct Launch {
+    std::shared_ptr<PathPart> part;
+    bool done = false;
+    std::exception_ptr error;
+  };
+  using CollectiveKey = std::pair<int, std::uint64_t>;      // group, call
+  using TransferKey = std::pair<int, std::pair<int, int>>;  // group, (from, to)
+
+  void told(FromCoordinator kind, const std::string& fields) override;
+  void ended() noexcept override;
+  void run_launches(const std::stop_token& stop);
+  // Waits until the part is launched, then takes it. Errors: JobEndedError; what the launch threw.
+  void take(Launch& launch);
+  // Runs `action`, which may wait on the data path. Errors: JobEndedError instead of PathAborted.
+  template <class Action>
+  void on_path(Action action) {
+    try {
+      action();
+    } catch (const PathAborted&) {
+      link_.require_going_on();
+      throw;
+    }
+  }
+
+  JobLink& link_;
+  DataPath& path_;
+  StartedSends started_sends_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::map<CollectiveKey, std::shared_ptr<Launch>> collectives_;      // not launched yet
+  std::map<TransferKey, std::deque<std::shared_ptr<Launch>>> sends_;  // likewise
+  std::map<TransferKey, std::shared_ptr<Launch>> receives_;           // likewise
+  struct Task {
+    std::shared_ptr<Launch> launch;
+    std::string token;
+    bool kinds_differ = false;
+  };
+  std::deque<Task> tasks_;
+  bool is_over_ = false;
+  std::jthread launcher_;
+};
+
+}  // namespace culprit

@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""Jobs of several processes as a user starts them: exit statuses, who prints, and what becomes of a job of which one
+process is killed or stops. Argument: the folder of the programs. Exit status 77: no MPI."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+BIN = sys.argv[1]
+LEAF = os.path.join(BIN, 'skip_identity_leaf')
+MPIRUN = ['mpirun', '-q', '--oversubscribe', '--bind-to', 'none']
+failures = []
+
+
+def check(condition, what):
+    if not condition:
+        failures.append(what)
+        print('FAILED:', what)
+
+
+def run(command, environment=None, timeout=120):
+    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, env={**os.environ, **(environment or {})})
+
+
+def mpirun(num_processes, *flags, program=LEAF, timeout=120):
+    return run([*MPIRUN, '-np', str(num_processes), program, '--comm', 'mpi', *flags], timeout=timeout)
+
+
+def one_line(result):
+    lines = result.stdout.splitlines()
+    check(len(lines) == 1, f'one line from rank 0 alone, got {lines} and {result.stderr}')
+    return json.loads(lines[0]) if lines else {}
+
+
+def test_outcomes_and_statuses():
+    for flags, status, outcome in ((['--tp', '2', '--pp', '2'], 0, 'PASS'),
+                                   (['--tp', '2', '--pp', '2', '--identity', 'skip'], 10, 'ERROR'),
+                                   (['--tp', '2', '--pp', '1', '--identity', 'skip', '--recompute', 'nonreentrant',
+                                     '--residual'], 11, 'WRONG_GRAD')):
+        result = mpirun(4, *flags)
+        check(result.returncode == status, f'{flags}: status {result.returncode}, expected {status}: {result.stderr}')
+        check(one_line(result)['outcome'] == outcome, f'{flags}: {result.stdout}')
+    result = mpirun(2, '--tp', '2', '--pp', '1', '--identity', 'skip', '--expect', 'ERROR:LEAF_INPLACE')
+    check(result.returncode in (0, 1), result.stderr)
+    local = run([LEAF, '--tp', '2', '--pp', '1', '--identity', 'skip', '--expect', 'ERROR:LEAF_INPLACE'])
+    check(result.returncode == local.returncode, f'--expect: {result.returncode}, on threads {local.returncode}')
+
+
+def test_too_few_processes():
+    result = mpirun(2, '--tp', '2', '--pp', '2')
+    check(result.returncode == 2 and 'has 4 ranks (tp x pp), but 2 processes were started' in result.stderr, result.stderr)
+    alone = run([LEAF, '--comm', 'mpi', '--tp', '2', '--pp', '2'])
+    check(alone.returncode == 2 and 'but 1 process was started; start 4' in alone.stderr, alone.stderr)
+
+
+def pids_of(job, count):
+    """Process ids by rank, of the programs that an mpirun started."""
+    deadline = time.time() + 30
+    while time.time() < deadline:
+        ranks = {}
+        for pid in (p for p in os.listdir('/proc') if p.isdigit()):
+            try:
+                with open(f'/proc/{pid}/stat') as file:
+                    parent = int(file.read().rsplit(')', 1)[1].split()[1])
+                with open(f'/proc/{pid}/environ') as file:
+                    variables = dict(line.split('=', 1) for line in file.read().split('\0') if '=' in line)
+            except (OSError, ValueError):
+                continue
+            if parent == job.pid and 'OMPI_COMM_WORLD_RANK' in variables:
+                ranks[int(variables['OMPI_COMM_WORLD_RANK'])] = int(pid)
+        if len(ranks) == count:
+            return ranks
+        time.sleep(0.05)
+    raise SystemExit('the job never started')
+
+
+def test_a_lost_process():
+    # Long enough to be met in the middle: some minutes when nobody disturbs it.
+    flags = ['--tp', '2', '--pp', '2', '--acc', '64', '--hidden', '768', '--tokens', '768', '--stall', '60']
+    for number, within in ((signal.SIGKILL, 5), (signal.SIGSTOP, 9)):
+        job = subprocess.Popen([*MPIRUN, '-np', '4', LEAF, '--comm', 'mpi', *flags], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+        ranks = pids_of(job, 4)
+        time.sleep(2)
+        start = time.time()
+        os.kill(ranks[2], number)
+        try:
+            out, err = job.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            job.kill()
+            raise
+        took = time.time() - start
+        check(took < within, f'{number!r}: ended after {took:.1f} s, expected {within}')
+        check(job.returncode not in (0, None), f'{number!r}: status {job.returncode}')
+        if number == signal.SIGSTOP:
+            os.kill(ranks[2], signal.SIGKILL) if os.path.exists(f'/proc/{ranks[2]}') else None
+            check(job.returncode == 16 and "rank 2's process gives no sign of life" in err, err)
+        print(f'{number!r}: ended after {took:.1f} s with status {job.returncode}')
+
+
+def test_the_driver():
+    with tempfile.TemporaryDirectory() as folder:
+        outs = []
+        for comm in ('mpi', 'local'):
+            out = os.path.join(folder, comm)
+            result = run([os.path.join(BIN, 'culprit'), 'run', '--tp', '2', '--pp', '1', '--hidden', '4', '--tokens', '2',
+                          '--comm', comm, '--jobs', '2', '--out', out], timeout=280)
+            check(result.returncode == 0, f'{comm}: {result.returncode} {result.stderr}')
+            with open(os.path.join(out, 'cells.jsonl')) as file:
+                outs.append(sorted(file.read().splitlines()))
+        check(outs[0] == outs[1], 'the cells through MPI are those of threads')
+        # No mpirun: said before anything is written.
+        out = os.path.join(folder, 'none')
+        result = run([os.path.join(BIN, 'culprit'), 'run', '--comm', 'mpi', '--out', out], {'PATH': '/nowhere'})
+        check(result.returncode == 77 and 'mpirun is not in PATH' in result.stderr, result.stderr)
+        check(not os.path.exists(out), 'nothing is written')
+
+
+def test_triage():
+    with tempfile.TemporaryDirectory() as folder:
+        for scenario, verdict in (('overlap_unwaited_reduce', 'timing only'), ('skip_identity_leaf', 'independent of back end')):
+            out = os.path.join(folder, scenario)
+            result = run([os.path.join(BIN, 'culprit'), 'run', scenario, '--tp', '2', '--pp', '1', '--triage', '--out', out])
+            check(result.returncode == 0, f'{scenario}: {result.stderr}')
+            with open(os.path.join(out, 'report.json')) as file:
+                found = json.load(file)['minimal_combinations']
+            check(found and all(each['triage']['verdict'] == verdict for each in found), f'{scenario}: {found}')
+            ran = [row['backend'] for row in found[0]['triage']['backends'] if 'absent' not in row]
+            check(ran[:2] == ['cpu+local', 'cpu+mpi'], f'{scenario}: ran on {ran}')
+            check(f'triage: {found[0]["label"]}: {verdict}' in result.stdout, result.stdout)
+            # Written again from the record, it says the same.
+            with open(os.path.join(out, 'report.md')) as file:
+                before = file.read()
+            again = run([os.path.join(BIN, 'culprit'), 'report', out])
+            with open(os.path.join(out, 'report.md')) as file:
+                check(again.returncode == 0 and file.read() == before, f'{scenario}: report changed: {again.stderr}')
+
+
+def main():
+    if not shutil.which('mpirun') or not os.path.exists(os.path.join(BIN, 'libculprit_mpi.so')):
+        result = run([LEAF, '--comm', 'mpi', '--tp', '2', '--pp', '1'])
+        print('SKIPPED:', result.stderr.strip())
+        return 77 if result.returncode == 77 else 1
+    for test in (test_outcomes_and_statuses, test_too_few_processes, test_a_lost_process, test_the_driver, test_triage):
+        start = time.time()
+        test()
+        print(f'{test.__name__}: {time.time() - start:.1f} s')
+    return 1 if failures else 0
+
+
+sys.exit(main())
