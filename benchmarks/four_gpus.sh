@@ -124,14 +124,15 @@ fi
 # The timing faults, which a GPU must show and the harness catch; with the wait none may fail.
 for scenario in overlap_unwaited_reduce scale_before_reduce send_buffer_reused; do
   caught=0 clean=0
-  for _ in 1 2 3 4 5 6 7 8 9 10; do
+  for _ in 1 2 3 4 5; do
     flags=(--tp=2 --pp=1 --hidden=512 --tokens=256)
-    [ $scenario = send_buffer_reused ] && flags=(--tp=2 --pp=2 --hidden=512 --tokens=256)
+    # Larger: the device must be behind the host for a copy to be late.
+    [ $scenario = send_buffer_reused ] && flags=(--tp=2 --pp=2 --acc=1 --hidden=1024 --tokens=1024)
     "$bin/$scenario" "${flags[@]}" --wait=left_out --device=cuda >/dev/null 2>&1 || caught=$((caught + 1))
     "$bin/$scenario" "${flags[@]}" --wait=kept --device=cuda >/dev/null 2>&1 && clean=$((clean + 1))
   done
-  if [ $caught -gt 0 ] && [ $clean = 10 ]; then ok "$scenario" "caught in $caught of 10, with the wait $clean of 10 pass"
-  else bad "$scenario" "caught in $caught of 10, with the wait $clean of 10 pass"; fi
+  if [ $caught -gt 0 ] && [ $clean = 5 ]; then ok "$scenario" "caught in $caught of 5, with the wait $clean of 5 pass"
+  else bad "$scenario" "caught in $caught of 5, with the wait $clean of 5 pass"; fi
 done
 
 # Step times: against a hand-written sequence of the same products and collectives.

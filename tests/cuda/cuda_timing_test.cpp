@@ -9,7 +9,13 @@
 namespace culprit::test {
 namespace {
 
-class CudaTimingTest : public ::testing::TestWithParam<const char*> {
+// So large that the device is behind the host when the wait is left out, else nothing races.
+struct TimingFault {
+  const char* scenario;
+  int hidden, tokens, acc, runs;
+};
+
+class CudaTimingTest : public ::testing::TestWithParam<TimingFault> {
  protected:
   void SetUp() override {
     try {
@@ -18,35 +24,38 @@ class CudaTimingTest : public ::testing::TestWithParam<const char*> {
       GTEST_SKIP() << error.what();
     }
   }
-  // How many of `runs` came to each outcome.
-  std::map<std::string, int> outcomes(Cell cell, int runs) {
-    cell.hidden = 512;  // so that a collective takes as long as what races with it
-    cell.tokens = 256;
+  // How many of the runs came to each outcome.
+  std::map<std::string, int> outcomes(Cell cell) {
+    cell.hidden = GetParam().hidden;
+    cell.tokens = GetParam().tokens;
+    cell.acc = GetParam().acc;
     std::map<std::string, int> counts;
-    for (int i = 0; i < runs; ++i)
+    for (int i = 0; i < GetParam().runs; ++i)
       ++counts[std::string(
           row_of(run_once(scenario.model, cell, {.runtime = &cuda_runtime()}).outcome).name)];
     return counts;
   }
-  const Scenario& scenario = scenario_named(GetParam());
+  const Scenario& scenario = scenario_named(GetParam().scenario);
 };
 
 TEST_P(CudaTimingTest, LeftOutWaitShowsAndIsCaught) {
-  auto counts = outcomes(claim_cell(scenario), 20);
+  auto counts = outcomes(claim_cell(scenario));
   const std::string wrong(row_of(scenario.expected.outcome).name);
   EXPECT_GT(counts[wrong], 0);
-  EXPECT_EQ(counts[wrong] + counts["PASS"], 20);
-  std::printf("%s, wait left out: %d of 20 runs %s\n", GetParam(), counts[wrong], wrong.c_str());
+  EXPECT_EQ(counts[wrong] + counts["PASS"], GetParam().runs);
+  std::printf("%s, wait left out: %d of %d runs %s\n", GetParam().scenario, counts[wrong],
+              GetParam().runs, wrong.c_str());
 }
 
 TEST_P(CudaTimingTest, WithTheWaitEveryRunPasses) {
-  EXPECT_EQ(outcomes(clean_cell(scenario), 20)["PASS"], 20);
+  EXPECT_EQ(outcomes(clean_cell(scenario))["PASS"], GetParam().runs);
 }
 
 INSTANTIATE_TEST_SUITE_P(Faults, CudaTimingTest,
-                         ::testing::Values("overlap_unwaited_reduce", "scale_before_reduce",
-                                           "send_buffer_reused"),
-                         [](const auto& instance) { return std::string(instance.param); });
+                         ::testing::Values(TimingFault{"overlap_unwaited_reduce", 512, 256, 4, 20},
+                                           TimingFault{"scale_before_reduce", 512, 256, 4, 20},
+                                           TimingFault{"send_buffer_reused", 1024, 1024, 1, 5}),
+                         [](const auto& instance) { return std::string(instance.param.scenario); });
 
 }  // namespace
 }  // namespace culprit::test
