@@ -1,8 +1,9 @@
 // A timing fault: a pipeline stage sends its activation half by half through one buffer, and writes
 // the second half into it while the first is still on its way (no report; the wait for the first
-// send is left out for real). On CPU threads and processes a message that nobody waits for is read
-// when its sender next waits for anything, so the next stage gets the second half twice and the
-// fault shows always. On a GPU the copy out of the buffer and the copy into it race on two streams.
+// send is left out for real). A message that nobody waits for is read when its sender next waits for
+// anything, as a large one that its receiver has yet to fetch: the next stage gets the second half
+// twice. On the CPU that shows always; on a GPU the copy out of the buffer and the copy into it are
+// on two streams, and race.
 // Claim: WRONG_LOSS, no error, exit 13.
 //   send_buffer_reused       the same as --pp 2 --wait=left_out
 #include "repro/stack_model.hpp"

@@ -129,13 +129,12 @@ void CudaBackend::download(const std::byte* device, std::span<float> host) {
 }
 
 std::unique_ptr<ParcelPool::Block> CudaBackend::packed(const std::byte* a,
-                                                       std::int64_t num_elements,
-                                                       cudaStream_t on) {
-  auto block = parcels().take(bytes_of(num_elements), on);
+                                                       std::int64_t num_elements) {
+  auto block = parcels().take(bytes_of(num_elements), stream());
   check(cudaMemcpyAsync(block->memory.data(), a, bytes_of(num_elements), cudaMemcpyDeviceToDevice,
-                        on),
+                        stream()),
         "cudaMemcpyAsync");
-  block->last_use.record(on);
+  block->last_use.record(stream());
   return block;
 }
 std::unique_ptr<Parcel> CudaBackend::parcel_of(std::unique_ptr<ParcelPool::Block> block) {
@@ -145,15 +144,25 @@ ParcelPool::Block& CudaBackend::block_of(Parcel& parcel) {
   return static_cast<CudaParcel&>(parcel).block();
 }
 std::unique_ptr<Parcel> CudaBackend::pack(const std::byte* a, std::int64_t num_elements) {
-  return parcel_of(packed(a, num_elements, stream()));
+  return parcel_of(packed(a, num_elements));
 }
 std::unique_ptr<Parcel> CudaBackend::start_pack(const std::byte* a, std::int64_t num_elements) {
-  Event ready;
-  ready.record(stream());
-  ready.make_wait(comm_stream());
-  return parcel_of(packed(a, num_elements, comm_stream()));
+  auto block = parcels().take(bytes_of(num_elements), comm_stream());
+  block->source = a;
+  block->source_bytes = bytes_of(num_elements);
+  block->source_ready.emplace();
+  block->source_ready->record(stream());
+  return parcel_of(std::move(block));
 }
-void CudaBackend::finish_pack(Parcel& parcel) { block_of(parcel).last_use.make_wait(stream()); }
+void CudaBackend::finish_pack(Parcel& parcel) {
+  ParcelPool::Block& block = block_of(parcel);
+  block.source_ready->make_wait(comm_stream());
+  check(cudaMemcpyAsync(block.memory.data(), block.source, block.source_bytes,
+                        cudaMemcpyDeviceToDevice, comm_stream()),
+        "cudaMemcpyAsync");
+  block.last_use.record(comm_stream());
+  block.last_use.make_wait(stream());
+}
 void CudaBackend::unpack(Parcel& parcel, std::byte* c, std::int64_t num_elements) {
   copy_from(block_of(parcel), c, num_elements);
 }

@@ -45,9 +45,8 @@ class CudaBackend : public Backend {
   cudaStream_t comm_stream() const { return resources_->comm_stream; }
 
  protected:
-  // A copy of `a` in a block of the device's pool, made on `on`; its last use is recorded.
-  std::unique_ptr<ParcelPool::Block> packed(const std::byte* a, std::int64_t num_elements,
-                                            cudaStream_t on);
+  // A copy of `a` in a block of the device's pool; its last use is recorded.
+  std::unique_ptr<ParcelPool::Block> packed(const std::byte* a, std::int64_t num_elements);
   // How a block of this kind of backend travels.
   virtual std::unique_ptr<Parcel> parcel_of(std::unique_ptr<ParcelPool::Block> block);
   virtual ParcelPool::Block& block_of(Parcel& parcel);

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -88,6 +89,10 @@ class ParcelPool {
     std::size_t bytes;
     DeviceBlock memory;
     Event last_use;
+    // Of a copy that is still to be made, between start_pack() and finish_pack().
+    const std::byte* source = nullptr;
+    std::size_t source_bytes = 0;
+    std::optional<Event> source_ready;
   };
   // A block whose last use is over for what is put on `stream` from now on. Errors:
   // UnavailableError.

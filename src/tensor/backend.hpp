@@ -117,7 +117,8 @@ class Backend {
   virtual std::unique_ptr<Parcel> pack(const std::byte* a, std::int64_t num_elements) = 0;
   // The same, but the copy is made beside this backend's further work, at some time until
   // finish_pack() returns (what the backend does next then finds it made): until then `a` must stay
-  // as it is. On the CPU that time is finish_pack() itself, on a device a stream of its own decides.
+  // as it is. That time is within finish_pack(), as of
+  // a message that its receiver fetches; on a device the copy is made on a stream of its own.
   virtual std::unique_ptr<Parcel> start_pack(const std::byte* a, std::int64_t num_elements) = 0;
   virtual void finish_pack(Parcel& parcel) = 0;
   // c = the parcel's values, of which there must be as many.
