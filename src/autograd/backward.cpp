@@ -5,6 +5,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "autograd/node.hpp"
 
 namespace culprit {
@@ -89,9 +91,13 @@ void fill_missing(Context& context, const Node& node, std::vector<Tensor>& grads
 
 void backward(Context& context, const std::vector<Tensor>& roots, const std::vector<Tensor>& grads) {
   const auto has_history = [](const Tensor& root) { return !root.stop_gradient() && root.object()->node; };
-  for (const Tensor& root : roots)
-    if (context.rules().stopped_root_is_error && root.stop_gradient())
-      throw SubjectError(kind::kNoGradFn, "element 0 of tensors does not require grad and does not have a grad_fn");
+  // Root by root: the history of the first is looked up before the second is looked at.
+  for (std::size_t i = 0; i < roots.size(); ++i) {
+    if (context.rules().stopped_root_is_error && roots[i].stop_gradient())
+      throw SubjectError(kind::kNoGradFn,
+                         fmt::format("element {} of tensors does not require grad and does not have a grad_fn", i));
+    if (has_history(roots[i])) require_history(roots[i]);
+  }
   // The queue owns its nodes: a non-reentrant replay may rebase the object that held the last reference.
   std::deque<std::shared_ptr<Node>> ready;
   for (const Tensor& root : roots) {

@@ -149,13 +149,7 @@ void FunctionContext::finish_forward(bool recorded) {
 }
 
 std::vector<Tensor> FunctionContext::saved() {
-  if (freed_)
-    throw SubjectError(kind::kGraphFreed,
-                       context_.rules().speaks_torch
-                           ? "Trying to backward through the graph a second time (or directly access saved tensors "
-                             "after they have already been freed)"
-                           : "trying to run backward through the same graph a second time: what the function saved has "
-                             "been freed");
+  if (freed_) throw_graph_freed(context_, "what the function saved");
   std::vector<Tensor> result;
   for (const auto& entry : saved_) result.push_back(entry.unpack(context_));
   return result;

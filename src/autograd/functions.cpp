@@ -105,12 +105,15 @@ class ScaleNode final : public Node {
  public:
   explicit ScaleNode(float factor) : Node("scale"), factor_(factor) {}
   std::vector<Tensor> backward(Context& context, const std::vector<Tensor>& grads) override {
+    if (freed_ && context.rules().scale_is_freed) throw_graph_freed(context, "the value saved for " + name());
     return {scaled(context, grads[0], factor_)};
   }
   MissingGradient missing_gradient() const override { return MissingGradient::kCrashes; }
+  void release_saved() override { freed_ = true; }
 
  private:
   float factor_;
+  bool freed_ = false;
 };
 
 class SquareNode final : public Node {

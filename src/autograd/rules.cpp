@@ -21,6 +21,7 @@ const std::vector<FrameworkRules>& releases() {
        .stopped_root_is_error = true,
        .function_saves_are_checked = true,
        .matmul_saves_what_it_needs = true,
+       .scale_is_freed = true,
        .add_shares_gradient = true,
        .newest_node_first = true,
        .replay_checks_inputs = true,
@@ -28,7 +29,9 @@ const std::vector<FrameworkRules>& releases() {
        .supplied_value_keeps_need = true,
        .hooks_nest = true,
        .reshape_gives_view = true,
-       .release_refuses_views = true},
+       .releases_any_version = true,
+       .release_refuses_views = true,
+       .models_released_reads = false},
   };
   return rows;
 }
@@ -78,6 +81,7 @@ const std::vector<NamedRule>& named_rules() {
       {"root_checked", "backward from a tensor that needs no gradient is an error",
        &FrameworkRules::stopped_root_is_error},
       {"views_not_released", "releasing a view is an error", &FrameworkRules::release_refuses_views},
+      {"any_version_released", "an output is released at any in-place version", &FrameworkRules::releases_any_version},
   };
   return rows;
 }

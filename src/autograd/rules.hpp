@@ -11,7 +11,7 @@ namespace culprit {
 // The defaults are PaddlePaddle's.
 struct FrameworkRules {
   std::string name;
-  // Whose words an error has.
+  // Whose words an error has; no outcome hangs on it.
   bool speaks_torch = false;
   // Rule 7: the new object handed out for an output marked as not in-place stops gradients.
   bool marked_output_stops_gradient = false;
@@ -32,6 +32,8 @@ struct FrameworkRules {
   bool function_saves_are_checked = false;
   // Rules 3 and 27: a matmul saves only what a wanted gradient needs.
   bool matmul_saves_what_it_needs = false;
+  // Rules 3 and 27: a scale is freed by its backward, like an operator that saves values.
+  bool scale_is_freed = false;
   // Rule 28: the sides of an add share one gradient, and a leaf's first gradient has memory of its own.
   bool add_shares_gradient = false;
   // Rule 28: of the nodes that are ready the one made last runs first; else the one that was ready first.
@@ -46,8 +48,12 @@ struct FrameworkRules {
   bool hooks_nest = false;
   // Rules 1 and 21: a reshape to the tensor's own shape is a view; else the tensor itself.
   bool reshape_gives_view = false;
-  // Rules 16 and 31: a pipeline releases any output that it sent, and a view is an error; else those at version 0.
+  // Rules 16 and 31: a pipeline releases an output that it sent at any in-place version; else at version 0 only.
+  bool releases_any_version = false;
+  // Rule 31: a pipeline that releases a view is an error.
   bool release_refuses_views = false;
+  // Rules 16 and 31: what becomes of a released output that is read is known: an error.
+  bool models_released_reads = true;
 };
 
 // A framework by name: "paddle@3.3.1" (default), or one of it with a single rule of another, "paddle@3.3.1+new_handle".

@@ -23,6 +23,14 @@ void check_version(const Context& context, const TensorImpl& impl, std::uint32_t
 
 }  // namespace
 
+void throw_graph_freed(const Context& context, const std::string& what) {
+  throw SubjectError(kind::kGraphFreed,
+                     context.rules().speaks_torch
+                         ? "Trying to backward through the graph a second time (or directly access saved tensors "
+                           "after they have already been freed)"
+                         : "trying to run backward through the same graph a second time: " + what + " has been freed");
+}
+
 SavedTensor::SavedTensor(Context& context, const Tensor& value) : name_(value.name()) {
   if (context.hooks()) {
     hooks_ = context.hooks();
@@ -30,24 +38,22 @@ SavedTensor::SavedTensor(Context& context, const Tensor& value) : name_(value.na
     return;
   }
   impl_ = value.impl();
+  // No other object is held: one that an in-place function rebases may lead back to here.
+  if (value.object()->made_by_function) view_ = value;
   version_ = impl_->inplace_version();
 }
 
 Tensor SavedTensor::unpack(Context& context) const {
   if (hooks_) return hooks_->unpack(packed_);
-  if (!impl_)
-    throw SubjectError(kind::kGraphFreed,
-                       context.rules().speaks_torch
-                           ? "Trying to backward through the graph a second time (or directly access saved tensors "
-                             "after they have already been freed)"
-                           : "trying to run backward through the same graph a second time: the value saved for " +
-                                 name_ + " has been freed");
+  if (!impl_) throw_graph_freed(context, "the value saved for " + name_);
+  if (view_.defined()) require_history(view_);
   check_version(context, *impl_, version_, name_);
   return context.wrap(impl_);
 }
 
 void SavedTensor::reset() {
   impl_.reset();
+  view_ = Tensor();
   hooks_.reset();
   packed_.reset();
 }

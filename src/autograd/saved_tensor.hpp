@@ -10,6 +10,9 @@
 
 namespace culprit {
 
+// A second backward through what a first one freed; `what` is it, in PaddlePaddle's words. Errors: SubjectError GRAPH_FREED.
+[[noreturn]] void throw_graph_freed(const Context& context, const std::string& what);
+
 // What an ordinary operator saves. Remembers the in-place version at saving; a different one at unpacking is an error
 // (rule 3). Under saved-tensor hooks only what `pack` returned is kept and no version is checked (rule 15).
 class SavedTensor {
@@ -18,12 +21,13 @@ class SavedTensor {
   SavedTensor(Context& context, const Tensor& value);
 
   // alias: a new object on the saved impl, or what the hooks supply.
-  // Errors: SubjectError INPLACE_VERSION; GRAPH_FREED after reset().
+  // Errors: SubjectError INPLACE_VERSION, VIEW_INPLACE; GRAPH_FREED after reset().
   Tensor unpack(Context& context) const;
   void reset();
 
  private:
   std::shared_ptr<TensorImpl> impl_;
+  Tensor view_;  // the object itself where a custom function gave it out as a view, else undefined
   std::uint32_t version_ = 0;
   std::string name_;
   std::shared_ptr<SavedTensorHooks> hooks_;

@@ -226,6 +226,7 @@ void add_fixes(const Plan& plan, CommandSpec& spec) {
     spec.fixes.push_back(std::move(made));
   };
   for (const Fix& fix : candidate_fixes()) {
+    if (!has_fix(plan.pinned.framework, fix)) continue;
     if (fix.settings.empty()) {  // the other recompute kind, which depends on the cell
       for (const char* kind : {"nonreentrant", "reentrant"})
         add(fix, fmt::format("recompute {}", kind), "recompute", kind);

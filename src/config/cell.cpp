@@ -181,7 +181,9 @@ std::vector<Field> make_fields() {
             Field row;
             row.name = "framework";
             row.values = known_frameworks();
-            row.help = "whose rules the engine follows; with +RULE one of PyTorch's rules in their place";
+            std::string names;
+            for (const NamedRule& rule : named_rules()) names += (names.empty() ? "" : ", ") + rule.name;
+            row.help = "whose rules the engine follows; with +RULE one of PyTorch's in their place: " + names;
             row.get = [](const Cell& c) { return c.framework; };
             return row;
           }(),

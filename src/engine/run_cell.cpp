@@ -169,7 +169,7 @@ class RankRun {
   }
   // Errors: UsageError where it is not known what the framework does instead.
   RankError describe(const SubjectError& error, Phase phase) const {
-    if (context_.rules().speaks_torch && error.kind() == kind::kUseAfterRelease)
+    if (!context_.rules().models_released_reads && error.kind() == kind::kUseAfterRelease)
       throw UsageError(fmt::format("{}: what becomes of a released output that is read is not modelled ({})",
                                    context_.rules().name, error.what()));
     RankError::Class error_class = RankError::Class::kError;

@@ -5,14 +5,18 @@
 
 #include <algorithm>
 
+#include "autograd/rules.hpp"
 #include "base/error.hpp"
 
 namespace culprit {
 namespace {
 
 // What people call the switches.
-std::string label_for(const std::string& name, const std::string& value) {
+std::string label_for(const std::string& name, const std::string& value, const Cell& pinned) {
   if (name == "identity" && value == "skip") return "skip_c_identity";
+  // Where no input is taken for in-place without a mark there is no such mark (rule 21).
+  if (name == "identity" && value == "mark_not_inplace" && !rules_of(pinned.framework).returned_input_is_inplace)
+    return "identity returned unmarked";
   if (name == "identity") return "identity " + value;
   if (name == "recompute")
     return value == "nonreentrant" ? "recompute (non-reentrant)" : "recompute (reentrant)";
@@ -32,7 +36,7 @@ Axis axis_for(const std::string& name, const Scenario& scenario, const Cell& pin
   axis.field = &field_of(scenario, name);
   axis.off = name == "pp" ? "1" : axis.field->get(defaults);
   for (const std::string& value : on_values(scenario, name, pinned))
-    axis.on.push_back({label_for(name, value), name, value});
+    axis.on.push_back({label_for(name, value, pinned), name, value});
   return axis;
 }
 
@@ -155,7 +159,12 @@ Matrix make_matrix(const Scenario& scenario, const Cell& pinned, bool with_recom
   // Every choice, counted like an odometer, then ordered by the number of switches on.
   Choice choice(matrix.axes.size(), 0);
   for (bool more = true; more;) {
-    if (why_impossible(cell_of(matrix, choice)).empty()) matrix.choices.push_back(choice);
+    if (const Cell cell = cell_of(matrix, choice); why_impossible(cell).empty()) {
+      if (const std::string reason = why_not_modelled(scenario, cell); reason.empty())
+        matrix.choices.push_back(choice);
+      else
+        matrix.left_out.push_back(label_of(matrix, choice) + ": " + reason);
+    }
     more = false;
     for (std::size_t a = choice.size(); a-- > 0;) {
       if (++choice[a] <= matrix.axes[a].on.size()) {
@@ -172,8 +181,8 @@ Matrix make_matrix(const Scenario& scenario, const Cell& pinned, bool with_recom
         continue;
       Choice alone(matrix.axes.size(), 0);
       alone[a] = i + 1;
-      matrix.left_out.push_back(matrix.axes[a].on[i].label + ": " +
-                                why_impossible(cell_of(matrix, alone)));
+      if (const std::string reason = why_impossible(cell_of(matrix, alone)); !reason.empty())
+        matrix.left_out.push_back(matrix.axes[a].on[i].label + ": " + reason);
     }
   std::stable_sort(matrix.choices.begin(), matrix.choices.end(),
                    [](const Choice& a, const Choice& b) { return num_on(a) < num_on(b); });

@@ -28,7 +28,8 @@ using Choice = std::vector<std::size_t>;
 struct Matrix {
   Cell base;  // sizes and pinned toggles; every axis off
   std::vector<Axis> axes;
-  // Switches of the scenario that no cell has on, and why: "skip_c_identity: at tp 1 ...".
+  // Switches of the scenario that no cell has on, and cells whose outcome the framework's rules don't tell, each with its
+  // reason: "skip_c_identity: at tp 1 ...".
   std::vector<std::string> left_out;
   std::vector<Choice> choices;  // all possible cells: the base, each switch alone, pairs, ..., all
 };
@@ -39,7 +40,8 @@ std::vector<std::string> on_values(const Scenario& scenario, const std::string& 
 
 // The scenario's switches (Scenario::toggles) on top of `pinned`. A pipeline switch (pp) is in the matrix
 // when pinned.pp is above 1, off meaning one stage with the same blocks and micro-batches; a recompute
-// switch when `with_recompute`, with both kinds. Impossible cells are left out. Errors: UsageError when `pinned`
+// switch when `with_recompute`, with both kinds. Impossible cells are left out, and those
+// that are not modelled (why_not_modelled). Errors: UsageError when `pinned`
 // has a switch at a value that is neither its off- nor one of its on-values.
 Matrix make_matrix(const Scenario& scenario, const Cell& pinned, bool with_recompute);
 

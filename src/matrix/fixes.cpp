@@ -1,5 +1,10 @@
 #include "matrix/fixes.hpp"
 
+#include <algorithm>
+#include <utility>
+
+#include "autograd/rules.hpp"
+
 namespace culprit {
 
 const std::vector<Fix>& candidate_fixes() {
@@ -16,6 +21,13 @@ const std::vector<Fix>& candidate_fixes() {
   return fixes;
 }
 
+bool has_fix(const std::string& framework, const Fix& fix) {
+  const bool marks = std::any_of(fix.settings.begin(), fix.settings.end(), [](const auto& setting) {
+    return setting == std::pair<std::string, std::string>{"identity", "mark_not_inplace"};
+  });
+  return !marks || rules_of(framework).returned_input_is_inplace;
+}
+
 FixedCell apply_fix(const Fix& fix, const Cell& cell) {
   FixedCell fixed{.cell = cell, .applies = false};
   if (fix.settings.empty()) {
@@ -25,7 +37,8 @@ FixedCell apply_fix(const Fix& fix, const Cell& cell) {
                                : RecomputeKind::kReentrant;
   }
   for (const auto& [name, value] : fix.settings) field(name).set(fixed.cell, value);
-  fixed.applies = to_flags(fixed.cell) != to_flags(cell) && why_impossible(fixed.cell).empty();
+  fixed.applies = has_fix(cell.framework, fix) && to_flags(fixed.cell) != to_flags(cell) &&
+                  why_impossible(fixed.cell).empty();
   return fixed;
 }
 

@@ -20,8 +20,12 @@ struct Fix {
 // recompute kind (whose settings depend on the cell: none here).
 const std::vector<Fix>& candidate_fixes();
 
+// Whether the framework has what the fix needs: PyTorch takes no input for in-place without a mark and has no such mark
+// against it (rule 21).
+bool has_fix(const std::string& framework, const Fix& fix);
+
 // The cell with the fix applied. Empty settings: the other recompute kind. `applies` is false when nothing
-// changes or the result is impossible.
+// changes, the framework lacks the fix or the result is impossible.
 struct FixedCell {
   Cell cell;
   bool applies = false;

@@ -25,35 +25,30 @@ void run_changed(const std::vector<Cell>& cells, const std::vector<std::size_t>&
 std::vector<std::optional<OtherFramework>> try_other_framework(const std::vector<Cell>& cells,
                                                                TrialRunner& runner) {
   std::vector<std::optional<OtherFramework>> results(cells.size());
-  std::vector<std::size_t> comparable, unexplained;
+  std::vector<std::size_t> comparable, passing;
   for (std::size_t i = 0; i < cells.size(); ++i)
     if (!cells[i].framework.starts_with(kComparedFramework)) comparable.push_back(i);
   run_changed(
       cells, comparable, runner, [](Cell& cell) { cell.framework = kComparedFramework; },
       [&](std::size_t place, const Outcome& outcome) {
-        results[place] = OtherFramework{.outcome = outcome, .rule = std::nullopt};
-        if (outcome.outcome == OutcomeClass::kPass) unexplained.push_back(place);
+        results[place] = OtherFramework{.outcome = outcome, .num_tried = 0, .rules = {}};
+        if (outcome.outcome == OutcomeClass::kPass) passing.push_back(place);
       });
   const FrameworkRules& other = rules_of(kComparedFramework);
-  for (std::size_t r = 0; r < named_rules().size() && !unexplained.empty(); ++r) {
+  for (std::size_t r = 0; r < named_rules().size(); ++r) {
     const NamedRule& rule = named_rules()[r];
-    std::vector<std::size_t> places, still;
-    for (const std::size_t place : unexplained) {
+    std::vector<std::size_t> places;
+    for (const std::size_t place : passing) {
       const FrameworkRules& own = rules_of(cells[place].framework);
-      const bool differs =
-          own.*rule.field != other.*rule.field && own.name.find('+') == std::string::npos;
-      (differs ? places : still).push_back(place);
+      if (own.*rule.field != other.*rule.field && own.name.find('+') == std::string::npos) places.push_back(place);
     }
     run_changed(
         cells, places, runner,
         [&](Cell& cell) { cell.framework = fmt::format("{}+{}", cell.framework, rule.name); },
         [&](std::size_t place, const Outcome& outcome) {
-          if (outcome.outcome == OutcomeClass::kPass)
-            results[place]->rule = r;
-          else
-            still.push_back(place);
+          ++results[place]->num_tried;
+          if (outcome.outcome == OutcomeClass::kPass) results[place]->rules.push_back(r);
         });
-    unexplained = std::move(still);
   }
   return results;
 }

@@ -13,9 +13,10 @@ namespace culprit {
 // What a failing cell comes to under kComparedFramework's rules.
 struct OtherFramework {
   Outcome outcome;
-  // The first of named_rules() that alone makes the cell pass in its own framework; none where the cell fails under the
-  // other one too, or no single rule does it.
-  std::optional<std::size_t> rule;
+  // Where the cell passes under them: how many of named_rules() were tried, each by itself in the cell's own framework (0
+  // for a framework that has taken over a rule already), and those that alone make the cell pass.
+  std::size_t num_tried = 0;
+  std::vector<std::size_t> rules;
 };
 
 // For each of `cells`, which fail: what the other framework makes of them, in batches so that trials run side by side.

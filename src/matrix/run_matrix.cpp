@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "autograd/rules.hpp"
+
 namespace culprit {
 namespace {
 
@@ -27,7 +29,7 @@ Cell at_smallest(Cell cell) {
 }
 
 // All trials at the minimal cells, in one batch so that they run side by side.
-void try_fixes(JobResult& job, TrialRunner& runner) {
+void try_fixes(const Scenario& scenario, JobResult& job, TrialRunner& runner) {
   std::vector<Cell> cells;
   std::vector<Outcome*> results;  // where the outcome of each of `cells` goes
   const auto ask = [&](const Cell& cell, Outcome& result) {
@@ -45,9 +47,9 @@ void try_fixes(JobResult& job, TrialRunner& runner) {
       trials.resize(candidate_fixes().size());
       for (std::size_t f = 0; f < trials.size(); ++f) {
         const FixedCell fixed = apply_fix(candidate_fixes()[f], with_fan_out(cell, fan_out));
-        trials[f].applies = fixed.applies;
+        trials[f].applies = fixed.applies && why_not_modelled(scenario, fixed.cell).empty();
         trials[f].cell = fixed.cell;
-        if (fixed.applies) ask(fixed.cell, trials[f].outcome);
+        if (trials[f].applies) ask(fixed.cell, trials[f].outcome);
       }
     }
   }
@@ -61,12 +63,19 @@ void try_fixes(JobResult& job, TrialRunner& runner) {
     }
 }
 
-void compare_frameworks(JobResult& job, TrialRunner& runner) {
+void compare_frameworks(const Scenario& scenario, JobResult& job, TrialRunner& runner) {
   std::vector<Cell> cells;
-  for (const MinimalFinding& finding : job.minimal)
-    cells.push_back(cell_of(job.matrix, job.matrix.choices[finding.index]));
+  std::vector<MinimalFinding*> findings;
+  for (MinimalFinding& finding : job.minimal) {
+    const Cell cell = cell_of(job.matrix, job.matrix.choices[finding.index]);
+    Cell elsewhere = cell;
+    elsewhere.framework = kComparedFramework;
+    if (!why_not_modelled(scenario, elsewhere).empty()) continue;
+    cells.push_back(cell);
+    findings.push_back(&finding);
+  }
   auto results = try_other_framework(cells, runner);
-  for (std::size_t i = 0; i < results.size(); ++i) job.minimal[i].other_framework = std::move(results[i]);
+  for (std::size_t i = 0; i < results.size(); ++i) findings[i]->other_framework = std::move(results[i]);
 }
 
 // A scenario's word holds for its switches; another toggle off its default changes what they come
@@ -120,8 +129,8 @@ JobResult run_matrix(const Scenario& scenario, const Matrix& matrix, TrialRunner
     finding.index = index;
     finding.passing_neighbour = nearest_passing(matrix, job.outcomes, index);
   }
-  try_fixes(job, runner);
-  if (!scenario.reads_released_outputs) compare_frameworks(job, runner);
+  try_fixes(scenario, job, runner);
+  compare_frameworks(scenario, job, runner);
   job.judged = is_as_declared_for(scenario, matrix);
   if (job.judged)
     job.differences = differences_from_declared(scenario, matrix, job.outcomes, minimal);

@@ -68,12 +68,12 @@ void PipelineStage::send_outputs(const std::vector<Tensor>& outputs, int micro_b
       send_through_buffer(output, what);
   }
   if (!policy_.release_sent_outputs) return;
-  const bool refuses_views = context_.rules().release_refuses_views;
+  const FrameworkRules& rules = context_.rules();
   for (const Tensor& output : outputs) {
-    if (refuses_views && output.object()->is_view)
+    if (rules.release_refuses_views && output.object()->is_view)
       throw SubjectError(kind::kReleasedView, "counter-productive to free a view of another tensor.");
     // Rule 16: whatever was written in place may still be someone's input and is kept.
-    if (!refuses_views && output.impl()->inplace_version() != 0) continue;
+    if (!rules.releases_any_version && output.impl()->inplace_version() != 0) continue;
     output.release();
     ++released_outputs_;
   }
@@ -109,12 +109,12 @@ void PipelineStage::receive_from_buffer(const Tensor& input, const std::string& 
 }
 
 void PipelineStage::refuse_no_gradient(const Tensor& output) const {
+  // Rule 31: the root itself is looked at first.
+  if (context_.rules().stopped_root_is_error && output.stop_gradient()) culprit::backward(context_, {output}, {Tensor()});
   if (!context_.rules().speaks_torch)
     throw SubjectError(kind::kNoInputGrad,
                        "backward(): argument 'grad_tensors' must be paddle.Tensor, but got NoneType: the next "
                        "stage sent no gradient of its input");
-  // Rule 31: the root itself is looked at first.
-  if (output.stop_gradient()) culprit::backward(context_, {output}, {Tensor()});
   throw SubjectError(kind::kNoInputGrad,
                      output.released()
                          ? "invalid gradient at index 0 - got [1] but expected shape compatible with the released output's"

@@ -100,9 +100,13 @@ Json finding_json(const RunRecord& record, const JobResult& job, const MinimalFi
   if (finding.other_framework) {
     entry["other_framework"] = brief(finding.other_framework->outcome);
     entry["other_framework"]["framework"] = kComparedFramework;
-    if (const auto& rule = finding.other_framework->rule) {
-      entry["other_framework"]["rule"] = named_rules()[*rule].name;
-      entry["other_framework"]["meaning"] = named_rules()[*rule].meaning;
+    entry["other_framework"]["rules_tried"] = finding.other_framework->num_tried;
+    entry["other_framework"]["rules"] = Json::array();
+    const auto& rules = finding.other_framework->rules;
+    for (const std::size_t rule : rules) entry["other_framework"]["rules"].push_back(named_rules()[rule].name);
+    if (!rules.empty()) {
+      entry["other_framework"]["rule"] = named_rules()[rules.front()].name;
+      entry["other_framework"]["meaning"] = named_rules()[rules.front()].meaning;
     }
   }
   if (!finding.neighbour_trace.ranks.empty())

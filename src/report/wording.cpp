@@ -188,13 +188,25 @@ std::string fix_cost(const JobResult& job, std::size_t fix) {
 }
 
 std::vector<std::string> other_framework_in_words(const JobResult& job) {
-  const auto words = [](const MinimalFinding& finding) -> std::string {
+  const auto words = [&](const MinimalFinding& finding) -> std::string {
     const OtherFramework& other = *finding.other_framework;
-    if (other.rule)
-      return fmt::format("fails under Paddle's rule, passes under PyTorch's: {}", named_rules()[*other.rule].meaning);
-    if (other.outcome.outcome == OutcomeClass::kPass)
-      return "fails under Paddle's rules, passes under PyTorch's: no single rule does it";
-    return fmt::format("fails under PyTorch's rules too: {}", outcome_in_words(other.outcome));
+    if (other.outcome.outcome != OutcomeClass::kPass) {
+      const bool alike = fingerprint(other.outcome) == fingerprint(job.outcomes[finding.index]);
+      return fmt::format("fails {} PyTorch's rules{}: {}", alike ? "under" : "otherwise under", alike ? " too" : "",
+                         outcome_in_words(other.outcome));
+    }
+    const bool one = other.rules.size() == 1;
+    std::string which;
+    for (const std::size_t rule : other.rules) which += (which.empty() ? "" : "; ") + named_rules()[rule].meaning;
+    if (other.num_tried == 0)
+      which = "single rules were not tried";
+    else if (which.empty())
+      which = fmt::format("none of the {} single rules that were tried does it", other.num_tried);
+    else if (!one)
+      which = "any one of: " + which;
+    const std::string& own = job.matrix.base.framework;
+    return fmt::format("fails under {}'s rule{}, passes under PyTorch's: {}", own == Cell{}.framework ? "Paddle" : own,
+                       one ? "" : "s", which);
   };
   std::vector<std::string> lines;
   bool alike = true;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "autograd/rules.hpp"
+
 namespace culprit {
 
 const Field& field_of(const Scenario& scenario, const std::string& name) {
@@ -33,6 +35,13 @@ Cell clean_cell(const Scenario& scenario) {
                                         [](const auto& setting) { return setting.first == "blocks"; });
   if (!blocks_given) cell.blocks = blocks;  // the twin keeps the claim's depth
   return cell;
+}
+
+std::string why_not_modelled(const Scenario& scenario, const Cell& cell) {
+  if (!scenario.reads_released_output || !scenario.reads_released_output(cell) ||
+      rules_of(cell.framework).models_released_reads)
+    return "";
+  return cell.framework + ": what becomes of a released output that is read is not modelled";
 }
 
 }  // namespace culprit

@@ -35,9 +35,12 @@ struct Scenario {
   Settings clean;  // the clean twin: what differs from the claim so that it passes
   DeclaredFailure expected;                // what the claim comes to (its switches are the claim)
   std::vector<DeclaredFailure> minimal;    // over the main matrix
-  // Its model may read an output that its stage released, whose rule is modelled for PaddlePaddle only (rule 31).
-  bool reads_released_outputs = false;
+  // Whether its model reads an output that its stage released in that cell (rule 31); null: in none.
+  bool (*reads_released_output)(const Cell& cell) = nullptr;
 };
+
+// Why it is not known what the cell's framework makes of the cell; empty where it is known.
+std::string why_not_modelled(const Scenario& scenario, const Cell& cell);
 
 // The scenario's cell when no flag is given: defaults + claim (+ clean).
 Cell claim_cell(const Scenario& scenario);

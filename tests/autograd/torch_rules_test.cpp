@@ -126,6 +126,39 @@ TEST_F(TorchRulesTest, Rule22HistoryOfAViewIsLostWithAnUnrecordedChange) {
   EXPECT_EQ(raised([&] { scale(torch, view, 1.0); }).kind, kind::kViewInplace);
 }
 
+TEST_F(TorchRulesTest, Rule22RecordedChangeOfTheBaseLosesTheHistoryToo) {
+  const Tensor base = non_leaf(parameter("w", {1, 2}));
+  const Tensor view = call(torch, return_inputs, return_grads, {base})[0];
+  EXPECT_EQ(raised([&] { call(torch, mark_dirty, return_grads, {base}); }).kind, "");
+  EXPECT_EQ(raised([&] { scale(torch, view, 1.0); }).kind, kind::kViewInplace);
+}
+
+TEST_F(TorchRulesTest, Rule22StaleViewThatAnOperatorSavedIsMetBeforeItsVersion) {
+  const Tensor base = non_leaf(parameter("w", {2}));
+  const Tensor stale = call(torch, return_inputs, return_grads, {base})[0];
+  const Tensor squared = square(torch, stale), product = matmul(torch, stale, parameter("v", {3}));
+  // A view that an operator made is checked by its version alone, and a scale saves nothing that is checked.
+  const Tensor other = square(torch, view(torch, base, {1, 1})), scaled = scale(torch, stale, 2.0);
+  base.impl()->bump_inplace_version();
+  const auto kind_of = [&](const Tensor& root) { return raised([&] { backward(torch, {root}, {data({1})}); }).kind; };
+  EXPECT_EQ(kind_of(squared), kind::kViewInplace);
+  EXPECT_EQ(kind_of(product), kind::kViewInplace);
+  EXPECT_EQ(kind_of(other), kind::kInplaceVersion);
+  EXPECT_EQ(kind_of(scaled), "");
+}
+
+TEST_F(TorchRulesTest, Rule22StaleViewCannotBeARoot) {
+  const Tensor base = non_leaf(parameter("w", {1, 2}));
+  const Tensor stale = call(torch, return_inputs, return_grads, {base})[0];
+  EXPECT_EQ(raised([&] { backward(torch, {stale}, {data({1, 1})}); }).kind, "");
+  base.impl()->bump_inplace_version();
+  EXPECT_EQ(raised([&] { backward(torch, {stale}, {data({1, 1})}); }).kind, kind::kViewInplace);
+  // Root by root.
+  const Tensor stopped = data({1, 1});
+  EXPECT_EQ(raised([&] { backward(torch, {stale, stopped}, {stopped, stopped}); }).kind, kind::kViewInplace);
+  EXPECT_EQ(raised([&] { backward(torch, {stopped, stale}, {stopped, stopped}); }).kind, kind::kNoGradFn);
+}
+
 TEST_F(TorchRulesTest, Rule22DirtyViewOfAnOperatorIsRefusedByName) {
   const Tensor x = view(torch, non_leaf(parameter("w", {1, 2})), {2, 1});
   EXPECT_THROW(call(torch, mark_dirty, return_grads, {x}), UsageError);
@@ -177,6 +210,28 @@ TEST_F(TorchRulesTest, Rule26RootThatNeedsNoGradientIsAnError) {
   EXPECT_EQ(error.kind, kind::kNoGradFn);
   EXPECT_EQ(error.message,
             "element 0 of tensors does not require grad and does not have a grad_fn");
+  const Tensor fine = non_leaf(parameter("w", {1, 1}));
+  EXPECT_EQ(raised([&] { backward(torch, {fine, data({1})}, {data({1}), data({1})}); }).message,
+            "element 1 of tensors does not require grad and does not have a grad_fn");
+}
+
+TEST_F(TorchRulesTest, Rule27ScaleIsFreedByItsBackwardAndOtherOperatorsThatSaveNothingAreNot) {
+  const auto second = [&](Context& which, const auto& make) {
+    const Tensor y = make(parameter("w", {1, 2}));
+    const Tensor seed = y.shape().num_elements() == 1 ? data({1}) : data({1, 1});
+    backward(which, {y}, {seed});
+    return raised([&] { backward(which, {y}, {seed}); });
+  };
+  const Raised freed = second(torch, [&](const Tensor& w) { return scale(torch, w, 1.0); });
+  EXPECT_EQ(freed.kind, kind::kGraphFreed);
+  EXPECT_NE(freed.message.find("Trying to backward through the graph a second time"), std::string::npos);
+  EXPECT_EQ(second(context, [&](const Tensor& w) { return scale(context, w, 1.0); }).kind, "");
+  EXPECT_EQ(second(torch, [&](const Tensor& w) { return add(torch, w, w); }).kind, "");
+  EXPECT_EQ(second(torch, [&](const Tensor& w) { return subtract(torch, w, data({1, 2})); }).kind, "");
+  EXPECT_EQ(second(torch, [&](const Tensor& w) { return mean(torch, w); }).kind, "");
+  EXPECT_EQ(second(torch, [&](const Tensor& w) { return assign(torch, w); }).kind, "");
+  EXPECT_EQ(second(torch, [&](const Tensor& w) { return reshape(torch, w, w.shape()); }).kind, "");
+  EXPECT_EQ(second(torch, [&](const Tensor& w) { return call(torch, copy_inputs, return_grads, {w})[0]; }).kind, "");
 }
 
 TEST_F(TorchRulesTest, Rule27WhatAFunctionSavesIsCheckedFromTheEndOfForwardOn) {

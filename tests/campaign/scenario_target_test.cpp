@@ -115,6 +115,11 @@ TEST(ScenarioTargetTest, OffersTheCandidateFixes) {
     const bool concerns_all = fix.name == "operator before" || fix.name == "overlap path";
     EXPECT_EQ(target.fix_applies(f, target.reference()), concerns_all) << fix.name;
   }
+  names.clear();
+  for (const CommandFix& fix : spec_of("skip_identity_leaf", request({{"framework", "torch@2.15.0"}})).fixes)
+    names.insert(fix.name);
+  EXPECT_TRUE(names.contains("view"));
+  EXPECT_FALSE(names.contains("mark_not_inplace"));
 }
 
 }  // namespace

@@ -175,6 +175,23 @@ TEST(RunCellTest, Rule31MegatronRefusesToReleaseWhatAnAllReduceReturned) {
   EXPECT_EQ(gathered.freed, 8);
 }
 
+TEST(RunCellTest, Rule31ItsPartsCanBeTakenOverOneByOne) {
+  const auto with = [&](const std::string& rule, Settings more) {
+    more.insert(more.begin(), {{"framework", "paddle@3.3.1" + rule}, {"pp", "2"}});
+    return outcome_of(more);
+  };
+  // The all-reduce's output has version 1.
+  const Settings releases{{"release", "1"}, {"tail", "row"}};
+  EXPECT_EQ(with("", releases).freed, 0);
+  EXPECT_EQ(with("+views_not_released", releases).freed, 0);
+  EXPECT_EQ(with("+any_version_released", releases).freed, 8);
+  EXPECT_EQ(name_of(with("+any_version_released", releases)), "PASS");
+  // The stage's output stops gradients, and none came for it.
+  const Settings nothing{{"identity", "mark_not_inplace"}, {"recompute", "reentrant"}, {"embed", "0"}};
+  EXPECT_EQ(with("", nothing).kind, "NO_INPUT_GRAD");
+  EXPECT_EQ(with("+root_checked", nothing).kind, "NO_GRAD_FN");
+}
+
 TEST(RunCellTest, Rule31StageWithoutAGradientLooksAtItsRootFirst) {
   const auto with = [&](Settings more) {
     for (const auto& setting :
@@ -188,6 +205,15 @@ TEST(RunCellTest, Rule31StageWithoutAGradientLooksAtItsRootFirst) {
   EXPECT_EQ(released.kind, "NO_INPUT_GRAD");
   EXPECT_NE(released.message.find("invalid gradient at index 0"), std::string::npos);
   EXPECT_EQ(with({{"recompute", "reentrant"}, {"embed", "0"}}).kind, "NO_GRAD_FN");
+}
+
+TEST(RunCellTest, Rule27ReentrantBlocksThatCaptureAScaledValueFreeItInTheLastStage) {
+  const Scenario& scenario = scenario_named("released_tensor_read");
+  Cell cell;
+  apply_settings(scenario, cell, {{"framework", "torch@2.15.0"}, {"pp", "2"}, {"blocks", "4"}, {"recompute", "reentrant"}});
+  const Outcome outcome = run_once(scenario.model, cell);
+  EXPECT_EQ(outcome.kind, "GRAPH_FREED");
+  EXPECT_EQ(outcome.where, "stage1.tp0:backward 0;stage1.tp1:backward 0");
 }
 
 TEST(RunCellTest, Rule31ReadingAReleasedOutputIsRefusedByName) {

@@ -38,6 +38,13 @@ TEST(AxesTest, MainJobHasEveryCombinationOnce) {
   EXPECT_EQ(matrix.choices.size(), 2U * 3U * 2U * 2U * 2U);
   EXPECT_EQ(std::set<Choice>(matrix.choices.begin(), matrix.choices.end()).size(), matrix.choices.size());
 }
+TEST(AxesTest, MarkThatTheFrameworkDoesNotHaveIsCalledWhatItIsThere) {
+  Scenario scenario = scenario_with({"identity"});
+  scenario.claim = {{"identity", "mark_not_inplace"}};
+  EXPECT_EQ(labels(make_matrix(scenario, Cell{}, false)), (std::vector<std::string>{"base", "identity mark_not_inplace"}));
+  EXPECT_EQ(labels(make_matrix(scenario, pinned({{"framework", "torch@2.15.0"}}), false)),
+            (std::vector<std::string>{"base", "identity returned unmarked"}));
+}
 TEST(AxesTest, PipelineSwitchKeepsBlocksAndMicroBatches) {
   const Scenario scenario = scenario_with({"pp"});
   const Matrix matrix = make_matrix(scenario, pinned({{"pp", "4"}, {"blocks", "8"}, {"acc", "3"}}), false);

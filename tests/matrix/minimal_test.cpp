@@ -104,6 +104,10 @@ TEST(ApplyFixTest, AFixThatChangesNothingOrIsImpossibleDoesNotApply) {
   EXPECT_TRUE(apply_fix(fix_named("copy"), cell).applies);
   cell.recompute = RecomputeKind::kReentrant;
   EXPECT_EQ(apply_fix(fix_named("other recompute kind"), cell).cell.recompute, RecomputeKind::kNonReentrant);
+  EXPECT_TRUE(apply_fix(fix_named("mark_not_inplace"), cell).applies);
+  cell.framework = "torch@2.15.0";
+  EXPECT_FALSE(apply_fix(fix_named("mark_not_inplace"), cell).applies);
+  EXPECT_TRUE(apply_fix(fix_named("view"), cell).applies);
 }
 
 }  // namespace

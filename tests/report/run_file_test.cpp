@@ -50,7 +50,11 @@ class RunFileTest : public testing::Test {
           if (const FixedCell fixed = apply_fix(fix, wide); fixed.applies)
             append(fixed.cell, Outcome{});
       }
-      for (const std::string& framework : {std::string(kComparedFramework), cell.framework + "+new_handle"}) {
+      std::vector<std::string> frameworks{std::string(kComparedFramework)};
+      for (const NamedRule& rule : named_rules())
+        if (rules_of(cell.framework).*rule.field != rules_of(kComparedFramework).*rule.field)
+          frameworks.push_back(cell.framework + "+" + rule.name);
+      for (const std::string& framework : frameworks) {
         Cell elsewhere = cell;
         elsewhere.framework = framework;
         append(elsewhere, Outcome{});

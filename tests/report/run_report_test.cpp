@@ -44,7 +44,7 @@ TEST_F(RunReportTest, EveryReportSaysWhichRuleOfPyTorchMakesTheDifference) {
   const std::string words = "fails under Paddle's rule, passes under PyTorch's: a new handle for an input returned as is";
   EXPECT_EQ(markdown_report(record_).find("PyTorch's"), std::string::npos);
   auto& other = record_.jobs[0].minimal[0].other_framework;
-  other = OtherFramework{.outcome = Outcome{}, .rule = 0};
+  other = OtherFramework{.outcome = Outcome{}, .num_tried = 12, .rules = {0}};
   for (const std::string& text : {markdown_report(record_), console_report(record_, Style(), 160)})
     EXPECT_NE(text.find(words), std::string::npos) << text;
   EXPECT_NE(html_report(record_).find("a new handle for an input returned as is"), std::string::npos);
@@ -52,10 +52,31 @@ TEST_F(RunReportTest, EveryReportSaysWhichRuleOfPyTorchMakesTheDifference) {
   EXPECT_EQ(entry["framework"], "torch@2.15.0");
   EXPECT_EQ(entry["outcome"], "PASS");
   EXPECT_EQ(entry["rule"], "new_handle");
-  other->rule.reset();
-  EXPECT_NE(markdown_report(record_).find("no single rule does it"), std::string::npos);
-  other->outcome = test::leaf_error();
-  EXPECT_NE(markdown_report(record_).find("fails under PyTorch's rules too"), std::string::npos);
+  EXPECT_EQ(entry["rules"], nlohmann::json::array({"new_handle"}));
+  EXPECT_EQ(entry["rules_tried"], 12);
+}
+TEST_F(RunReportTest, WhatIsSaidOfPyTorchsRulesIsWhatWasTried) {
+  JobResult& job = record_.jobs[0];
+  auto& other = job.minimal[0].other_framework;
+  const auto line = [&]() -> std::string {
+    for (MinimalFinding& finding : job.minimal) finding.other_framework = other;
+    return other_framework_in_words(job).at(0);
+  };
+  const std::string all = "fails under Paddle's rules, passes under PyTorch's: ";
+  other = OtherFramework{.outcome = Outcome{}, .num_tried = 12, .rules = {}};
+  EXPECT_EQ(line(), all + "none of the 12 single rules that were tried does it");
+  other->rules = {0, 1};
+  EXPECT_EQ(line(), all + "any one of: " + named_rules()[0].meaning + "; " + named_rules()[1].meaning);
+  job.matrix.base.framework = "paddle@2.6.2";
+  other->rules = {0};
+  EXPECT_EQ(line(), "fails under paddle@2.6.2's rule, passes under PyTorch's: a new handle for an input returned as is");
+  job.matrix.base.framework = "paddle@3.3.1+hooks_nest";
+  other = OtherFramework{.outcome = Outcome{}, .num_tried = 0, .rules = {}};
+  EXPECT_EQ(line(), "fails under paddle@3.3.1+hooks_nest's rules, passes under PyTorch's: single rules were not tried");
+  other->outcome = job.outcomes[job.minimal[0].index];
+  EXPECT_EQ(line(), "fails under PyTorch's rules too: " + outcome_in_words(other->outcome));
+  other->outcome.kind = "VIEW_INPLACE";
+  EXPECT_EQ(line(), "fails otherwise under PyTorch's rules: " + outcome_in_words(other->outcome));
 }
 TEST_F(RunReportTest, MarkdownStaysBelowTheTrackersLimitAndSaysWhatItLeftOut) {
   record_.launch.file = "launch.sh";

@@ -100,8 +100,31 @@ class RulesTest(unittest.TestCase):
         view = as_is(leaf() * 1)
         with torch.no_grad():
             dirty(view)
-        with self.raises("is a view and its base or another view of its base has been modified inplace"):
+        stale = "is a view and its base or another view of its base has been modified inplace"
+        with self.raises(stale):
             view * 1
+        with self.raises(stale):
+            view.backward(torch.ones(2, 2))
+
+        def write_without_a_record(x):
+            with torch.no_grad():
+                x.add_(1)
+
+        for write in (dirty, write_without_a_record):
+            for operator in (lambda x: x**2, lambda x: x @ leaf()):
+                base = leaf() * 1
+                view = as_is(base)
+                y = operator(view)  # saves the view
+                write(base)
+                with self.raises(stale):
+                    y.sum().backward()
+            base = leaf() * 1
+            view = as_is(base)
+            y = view * 2.0
+            write(base)
+            y.sum().backward()
+            with self.raises(stale):
+                view.backward(torch.ones(2, 2))
 
     def test_23_a_non_differentiable_output_has_no_history(self):
         w = leaf()
@@ -130,6 +153,8 @@ class RulesTest(unittest.TestCase):
         for grad in (torch.ones(2, 2), None):
             with self.raises("element 0 of tensors does not require grad and does not have a grad_fn"):
                 torch.autograd.backward([torch.ones(2, 2)], [grad])
+        with self.raises("element 1 of tensors does not require grad"):
+            torch.autograd.backward([leaf() * 1, torch.ones(2, 2)], [torch.ones(2, 2)] * 2)
 
     def test_27_saved_values_are_checked(self):
         x, w = leaf() * 1, leaf()
@@ -139,12 +164,37 @@ class RulesTest(unittest.TestCase):
             y.sum().backward()
         a, b = torch.ones(2, 2), leaf()
         y = a @ b
-        b.data.add_(1)
+        with torch.no_grad():
+            b.add_(1)
         y.sum().backward()
+        for needed in (0, 1):  # once both want a gradient, both are saved
+            a, b = leaf(), leaf()
+            y = a @ b
+            with torch.no_grad():
+                (a, b)[needed].add_(1)
+            with self.raises("modified by an inplace operation"):
+                y.sum().backward()
+        a = torch.ones(2, 2)
         y = a @ b
         a.add_(1)
         with self.raises("modified by an inplace operation"):
             y.sum().backward()
+
+    def test_27_a_scale_is_freed_by_its_backward(self):
+        def twice(operator):
+            y = operator(leaf())
+            for _ in range(2):
+                y.backward(torch.ones_like(y))
+
+        for operator in (lambda x: x * 2.0, lambda x: x / 2.0, lambda x: x * 1.0, lambda x: x**2, lambda x: x @ leaf()):
+            with self.raises("Trying to backward through the graph a second time"):
+                twice(operator)
+        for operator in (lambda x: x + x, lambda x: x - torch.ones(2, 2), lambda x: x.view(4), torch.mean, torch.clone, as_is):
+            twice(operator)
+        seen = []
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: seen.append(t) or t, lambda t: t):
+            leaf() * 2.0
+        self.assertEqual(seen, [])
 
     def test_28_the_sides_of_an_add_share_a_gradient(self):
         seen = []
