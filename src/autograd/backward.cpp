@@ -123,7 +123,9 @@ void backward(Context& context, const std::vector<Tensor>& roots, const std::vec
     const std::shared_ptr<Node> node = take_next(context, ready);
     std::vector<Tensor> arrived = std::move(pending[node.get()].grads);
     std::vector<Tensor> results(node->edges().size());
-    if (!passes_none_on(context, *node, arrived)) {
+    if (passes_none_on(context, *node, arrived)) {
+      node->unpack_saved(context);
+    } else {
       fill_missing(context, *node, arrived);
       results = node->backward(context, arrived);
     }

@@ -71,6 +71,10 @@ class MatmulNode final : public Node {
     }
     return results;
   }
+  void unpack_saved(Context& context) const override {
+    if (has_x_) x_.unpack(context);
+    if (has_w_) w_.unpack(context);
+  }
   void release_saved() override {
     x_.reset();
     w_.reset();
@@ -105,8 +109,11 @@ class ScaleNode final : public Node {
  public:
   explicit ScaleNode(float factor) : Node("scale"), factor_(factor) {}
   std::vector<Tensor> backward(Context& context, const std::vector<Tensor>& grads) override {
-    if (freed_ && context.rules().scale_is_freed) throw_graph_freed(context, "the value saved for " + name());
+    unpack_saved(context);
     return {scaled(context, grads[0], factor_)};
+  }
+  void unpack_saved(Context& context) const override {
+    if (freed_ && context.rules().scale_is_freed) throw_graph_freed(context, "the value saved for " + name());
   }
   MissingGradient missing_gradient() const override { return MissingGradient::kCrashes; }
   void release_saved() override { freed_ = true; }
@@ -126,6 +133,7 @@ class SquareNode final : public Node {
                                da->num_elements());
     return {context.wrap(std::move(da))};
   }
+  void unpack_saved(Context& context) const override { a_.unpack(context); }
   void release_saved() override { a_.reset(); }
 
  private:

@@ -33,6 +33,9 @@ class Node {
   // One gradient an output slot (undefined: none arrived) -> one an edge (undefined: none given).
   // alias: a result may be one of `grads` itself. Runs with gradient mode off. Errors: SubjectError.
   virtual std::vector<Tensor> backward(Context& context, const std::vector<Tensor>& grads) = 0;
+  // Looks at what was saved as backward() would, where no gradient arrived and nothing is computed
+  // (rule 25). Errors: as of backward().
+  virtual void unpack_saved(Context&) const {}
   // Lets go of what was saved, after the node has run.
   virtual void release_saved() {}
   virtual MissingGradient missing_gradient() const { return MissingGradient::kZeros; }

@@ -204,6 +204,24 @@ TEST_F(TorchRulesTest, Rule25OperatorsPassNoneOnAndFunctionsGetZeros) {
   EXPECT_EQ(values_of(v.grad()), (Floats{0, 0}));
 }
 
+TEST_F(TorchRulesTest, Rule25WhatWasSavedIsLookedAtAllTheSame) {
+  const auto through_none = [&](const Tensor& y) {
+    const Tensor seed = y.shape().num_elements() == 1 ? data({1}) : data({1, 1});
+    return raised([&] { backward(torch, {call(torch, copy_inputs, give_none, {y})[0]}, {seed}); })
+        .kind;
+  };
+  const Tensor x = non_leaf(parameter("w", {1, 2}));
+  const Tensor y = square(torch, x);
+  x.impl()->bump_inplace_version();
+  EXPECT_EQ(through_none(y), kind::kInplaceVersion);
+  const Tensor b = data({3}), z = matmul(torch, non_leaf(parameter("v", {2})), b);
+  b.impl()->bump_inplace_version();
+  EXPECT_EQ(through_none(z), kind::kInplaceVersion);
+  const Tensor twice = scale(torch, parameter("u", {1, 2}), 2.0);
+  EXPECT_EQ(through_none(twice), "");
+  EXPECT_EQ(through_none(twice), kind::kGraphFreed);
+}
+
 TEST_F(TorchRulesTest, Rule26RootThatNeedsNoGradientIsAnError) {
   EXPECT_EQ(raised([&] { backward(context, {data({1})}, {Tensor()}); }).kind, "");
   const Raised error = raised([&] { backward(torch, {data({1})}, {Tensor()}); });

@@ -149,6 +149,19 @@ class RulesTest(unittest.TestCase):
         none(function(lambda ctx, t: t.clone())(x)).sum().backward()
         self.assertEqual(x.grad.unique().item(), 0)
 
+    def test_25_what_was_saved_is_looked_at_all_the_same(self):
+        x, b = leaf() * 1, torch.ones(2, 2)
+        products = {b: (leaf() * 1) @ b, x: x**2}
+        for changed, y in products.items():
+            with torch.no_grad():
+                changed.add_(1)
+            with self.raises("has been modified by an inplace operation"):
+                none(y).sum().backward()
+        twice = leaf() * 2.0
+        none(twice).sum().backward()
+        with self.raises("backward through the graph a second time"):
+            none(twice).sum().backward()
+
     def test_26_the_root_needs_a_gradient(self):
         for grad in (torch.ones(2, 2), None):
             with self.raises("element 0 of tensors does not require grad and does not have a grad_fn"):
