@@ -203,7 +203,7 @@ def main():
     if shots:
         os.makedirs(shots, exist_ok=True)
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    with tempfile.TemporaryDirectory() as work:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as work:
         hostile = os.path.join(work, "<img src=x onerror=window.hacked=1>.sh")
         shutil.copy(os.path.join(root, "tests/data/launch/issue_59290.sh"), hostile)
         runs = {"main": ["--tp", "2", "--pp", "2", "--recompute"], "script": ["--from", hostile], "qlora": ["skip_identity_qlora"],
