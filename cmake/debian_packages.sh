@@ -21,7 +21,7 @@ package_is_here() {
     *) probe=$1 ;;
   esac
   case $probe in
-    */*.h | */*.hpp)
+    *.h | *.hpp)
       for dir in /usr/include /usr/local/include '/usr/include/*-linux-gnu' '/usr/include/*-linux-gnu/openblas*'; do
         compgen -G "$dir/$probe" >/dev/null && return 0
       done
