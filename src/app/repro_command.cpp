@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/whole_file.hpp"
 #include "outcome/run_once.hpp"
 #include "process/stop_signal.hpp"
 #include "repro_files/check_repro_files.hpp"
@@ -60,15 +59,6 @@ ReproCommand::~ReproCommand() = default;
 
 namespace {
 
-void write_folder(const fs::path& path, const std::vector<ReproResult>& files) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  if (error) throw SetupError(fmt::format("{}: can't be made: {}", path.string(), error.message()));
-  for (const ReproResult& result : files)
-    if (const auto* file = std::get_if<ReproFile>(&result))
-      write_whole_file(path / file->name, file->text);
-}
-
 std::string status_word(const ReproCheck& check, const Style& style) {
   switch (check.status) {
     case ReproCheck::Status::kShown:
@@ -108,7 +98,7 @@ int ReproCommand::run() const {
   const bool any_written = std::any_of(files.begin(), files.end(), [](const ReproResult& result) {
     return std::holds_alternative<ReproFile>(result);
   });
-  if (any_written) write_folder(out, files);
+  write_repro_files(out, files);
 
   std::string flags;
   for (const std::string& flag : to_flags(request.cell)) flags += " " + flag;

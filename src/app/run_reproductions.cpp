@@ -7,8 +7,6 @@
 #include <string>
 
 #include "base/ascii.hpp"
-#include "base/error.hpp"
-#include "base/whole_file.hpp"
 #include "outcome/run_once.hpp"
 #include "report/explain.hpp"
 #include "repro_files/repro_files.hpp"
@@ -37,11 +35,6 @@ std::string folder_name(const std::string& label) {
   return name.empty() ? "cell" : name;
 }
 
-std::vector<ReproResult> refused(const std::string& reason) {
-  return {ReproRefusal{"repro.py", reason}, ReproRefusal{"repro.cpp", reason},
-          ReproRefusal{"repro_test.cpp", reason}};
-}
-
 struct MadeFiles {
   Cell cell;  // at the smallest sizes
   std::vector<ReproResult> files;
@@ -57,8 +50,8 @@ MadeFiles make_files(const Scenario& scenario, const Cell& cell, const Outcome& 
   // The run may have been on a GPU, and its texts are masked.
   const ReproRequest here{scenario, cell, run_once(scenario.model, cell), label};
   if (fingerprint(here.outcome) != fingerprint(seen))
-    return {cell, refused(fmt::format("on the CPU this cell comes to {}, not {}",
-                                      row_of(here.outcome.outcome).name, fingerprint(seen)))};
+    return {cell, refuse_all(fmt::format("on the CPU this cell comes to {}, not {}",
+                                         row_of(here.outcome.outcome).name, fingerprint(seen)))};
   const ReproRequest smallest = at_smallest_sizes(here);
   return {smallest.cell, make_repro_files(smallest)};
 }
@@ -93,18 +86,6 @@ Reproduction::Status status_of(const ReproCheck& check) {
   return Reproduction::Status::kNotWritten;
 }
 
-void write_files(const fs::path& folder, const std::vector<ReproResult>& files) {
-  for (const ReproResult& result : files) {
-    const auto* file = std::get_if<ReproFile>(&result);
-    if (!file) continue;
-    std::error_code error;
-    fs::create_directories(folder, error);
-    if (error)
-      throw SetupError(fmt::format("{}: can't be made: {}", folder.string(), error.message()));
-    write_whole_file(folder / file->name, file->text);
-  }
-}
-
 }  // namespace
 
 WrittenReproductions write_reproductions(const RunRecord& record, const fs::path& folder) {
@@ -120,7 +101,8 @@ WrittenReproductions write_reproductions(const RunRecord& record, const fs::path
       const MadeFiles made =
           make_files(*record.scenario, cell_of(job.matrix, job.matrix.choices[index]),
                      job.outcomes[index], label);
-      FindingReproductions finding{.job = j, .minimal = m, .folder = {}, .sizes = sizes_in_words(made.cell), .files = {}};
+      FindingReproductions finding{
+          .job = j, .minimal = m, .folder = {}, .sizes = sizes_in_words(made.cell), .files = {}};
       const auto [known, is_new] =
           by_flags.try_emplace(label + " " + flags_of(made.cell), written.findings.size());
       if (is_new) {
@@ -128,7 +110,7 @@ WrittenReproductions write_reproductions(const RunRecord& record, const fs::path
         const std::size_t number = ++num_named[name];
         finding.folder = "repros/" + name + (number > 1 ? fmt::format("_{}", number) : "");
         for (const ReproResult& result : made.files) finding.files.push_back(note_of(result));
-        write_files(folder / finding.folder, made.files);
+        write_repro_files(folder / finding.folder, made.files);
         written.first_file.push_back(written.files.size());
         written.files.insert(written.files.end(), made.files.begin(), made.files.end());
       } else {

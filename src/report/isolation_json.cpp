@@ -7,6 +7,7 @@
 
 #include "base/version.hpp"
 #include "report/isolation_wording.hpp"
+#include "report/launch_json.hpp"
 
 namespace culprit {
 namespace {
@@ -220,11 +221,7 @@ std::string isolation_json(const IsolationRecord& record, Redactor& redactor) {
   report["target"] = target_json(record);
   report["matrix"] = matrix_json(record);
   if (!record.launch.file.empty())
-    report["launch_script"] = {{"file", record.launch.file},
-                               {"dialect", record.launch.dialect},
-                               {"modelled", record.launch.modelled},
-                               {"not_modelled", record.launch.not_modelled},
-                               {"unknown", record.launch.unknown}};
+    report["launch_script"] = launch_json(record.launch);
   Json run{{"command", record.command},
            {"wall_seconds", record.wall_seconds},
            {"resumed_trials", record.resumed_trials}};

@@ -9,6 +9,7 @@
 #include "outcome/outcome_json.hpp"
 #include "report/explain.hpp"
 #include "report/known_reports.hpp"
+#include "report/launch_json.hpp"
 #include "report/triage_json.hpp"
 #include "report/wording.hpp"
 #include "trace/collective_diff.hpp"
@@ -173,11 +174,7 @@ std::string json_report(const RunRecord& record) {
   report["minimal_combinations"] = minimal;
   report["jobs"] = jobs;
   if (!record.launch.file.empty())
-    report["launch_script"] = {{"file", record.launch.file},
-                               {"dialect", record.launch.dialect},
-                               {"modelled", record.launch.modelled},
-                               {"not_modelled", record.launch.not_modelled},
-                               {"unknown", record.launch.unknown}};
+    report["launch_script"] = launch_json(record.launch);
   // Time and machine in one place only: all else is equal for equal results.
   Json run{{"command", record.command}, {"wall_seconds", record.wall_seconds}};
   run["masked"] = record.masked;

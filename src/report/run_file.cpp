@@ -14,6 +14,7 @@
 #include "base/error.hpp"
 #include "base/version.hpp"
 #include "outcome/outcome_json.hpp"
+#include "report/launch_json.hpp"
 #include "report/triage_json.hpp"
 
 namespace culprit {
@@ -52,14 +53,6 @@ Settings settings_from(const Json& object) {
   for (const auto& [name, value] : object.items())
     settings.emplace_back(name, value.get<std::string>());
   return settings;
-}
-
-LaunchNotes launch_from(const Json& object) {
-  return {.file = object.at("file"),
-          .dialect = object.at("dialect"),
-          .modelled = object.at("modelled"),
-          .not_modelled = object.at("not_modelled"),
-          .unknown = object.at("unknown")};
 }
 
 Json reproductions_record(const RunRecord& record) {
@@ -180,11 +173,7 @@ std::string run_file(const RunRecord& record) {
   }
   for (const auto& [name, value] : record.environment) run["environment"].push_back({name, value});
   if (!record.launch.file.empty())
-    run["launch_script"] = {{"file", record.launch.file},
-                            {"dialect", record.launch.dialect},
-                            {"modelled", record.launch.modelled},
-                            {"not_modelled", record.launch.not_modelled},
-                            {"unknown", record.launch.unknown}};
+    run["launch_script"] = launch_json(record.launch);
   return run.dump(2, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace) + "\n";
 }
 

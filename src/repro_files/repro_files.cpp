@@ -1,7 +1,12 @@
 #include "repro_files/repro_files.hpp"
 
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <system_error>
+
+#include "base/error.hpp"
+#include "base/whole_file.hpp"
 #include "isolate/shrink_sizes.hpp"
 #include "outcome/run_once.hpp"
 #include "repro_files/repro_plan.hpp"
@@ -66,11 +71,27 @@ ReproRequest at_smallest_sizes(const ReproRequest& request) {
   return smallest;
 }
 
+std::vector<ReproResult> refuse_all(const std::string& reason) {
+  return {ReproRefusal{"repro.py", reason}, ReproRefusal{"repro.cpp", reason},
+          ReproRefusal{"repro_test.cpp", reason}};
+}
+
+void write_repro_files(const std::filesystem::path& folder, const std::vector<ReproResult>& files) {
+  for (const ReproResult& result : files) {
+    const auto* file = std::get_if<ReproFile>(&result);
+    if (!file) continue;
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    if (error)
+      throw SetupError(fmt::format("{}: can't be made: {}", folder.string(), error.message()));
+    write_whole_file(folder / file->name, file->text);
+  }
+}
+
 std::vector<ReproResult> make_repro_files(const ReproRequest& request) {
   const ReproPlan plan = make_plan(request);
   if (const std::string reason = why_inexpressible(plan, request.outcome); !reason.empty())
-    return {ReproRefusal{"repro.py", reason}, ReproRefusal{"repro.cpp", reason},
-            ReproRefusal{"repro_test.cpp", reason}};
+    return refuse_all(reason);
   return {python_repro(plan), cpp_repro(plan), cpp_test(plan)};
 }
 

@@ -11,6 +11,7 @@
 // runs them. Not to be confused with repro/, which holds the scenarios.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <variant>
 #include <vector>
@@ -54,6 +55,12 @@ struct ReproRefusal {
 
 using ReproResult = std::variant<ReproFile, ReproRefusal>;
 const std::string& name_of(const ReproResult& result);
+
+// The three files, none of which can be written.
+std::vector<ReproResult> refuse_all(const std::string& reason);
+
+// Those that could be written, into `folder`, which is made where there are any. Errors: SetupError.
+void write_repro_files(const std::filesystem::path& folder, const std::vector<ReproResult>& files);
 
 // One for each of repro.py, repro.cpp and repro_test.cpp, in this order. Deterministic: equal
 // requests give equal texts. Errors: UsageError when the outcome is PASS.
