@@ -44,11 +44,10 @@ class Communicator {
 
   // In place: every member's buffer becomes the sum over the members, added in rank order, so the
   // result is the same to the bit on all. Writes the buffer's memory directly. `what` names the
-  // call in messages and traces.
+  // call in messages and traces. The first is done when it returns, for what the rank's backend
+  // does next (errors: HangError, PeerLostError); the second is done beside that.
+  virtual void all_reduce(Elements buffer, const std::string& what) = 0;
   virtual std::unique_ptr<Work> start_all_reduce(Elements buffer, const std::string& what) = 0;
-  void all_reduce(Elements buffer, const std::string& what) {
-    start_all_reduce(buffer, what)->wait();
-  }
   // `gathered` = the members' `mine` in rank order; its size is size() times that of `mine`.
   // Errors: std::invalid_argument when it is not.
   virtual void all_gather(Elements mine, Elements gathered, const std::string& what) = 0;

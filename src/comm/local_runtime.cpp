@@ -1,3 +1,5 @@
+#include <thread>
+
 #include "comm/local_world.hpp"
 #include "comm/runtime.hpp"
 #include "tensor/cpu_backend.hpp"
@@ -13,7 +15,10 @@ class LocalRuntime final : public Runtime {
   }
   std::unique_ptr<World> make_world(int size) override {
     device_->require_room_for(size);
-    return std::make_unique<LocalWorld>(size);
+    // Looking out takes a core from nobody, or is not done.
+    const bool has_cores = std::thread::hardware_concurrency() >= static_cast<unsigned>(size);
+    return std::make_unique<LocalWorld>(size, has_cores ? device_->patience()
+                                                        : std::chrono::microseconds{});
   }
   std::string description() const override { return device_->description() + ", ranks as threads"; }
 

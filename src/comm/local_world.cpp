@@ -1,32 +1,56 @@
 #include "comm/local_world.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <stdexcept>
 
 #include "base/subject_error.hpp"
+#include "comm/member_communicator.hpp"
 
 namespace culprit {
 
-LocalWorld::LocalWorld(int size) : ranks_(size), wake_(ranks_.size()), started_sends_(wake_.size()) {}
+LocalWorld::LocalWorld(int size, std::chrono::microseconds patience)
+    : ranks_(size), patience_(patience), wake_(ranks_.size()), started_sends_(wake_.size()) {}
 LocalWorld::~LocalWorld() = default;
 
 void LocalWorld::finished(int world_rank) {
-  const std::lock_guard lock(mutex_);
+  const auto held = lock();
   ranks_.finished(world_rank);
   settle();
 }
 
 void LocalWorld::failed(int world_rank) {
-  const std::lock_guard lock(mutex_);
+  const auto held = lock();
   ranks_.failed(world_rank);
   settle();
+}
+
+std::unique_lock<std::mutex> LocalWorld::lock() {
+  std::unique_lock held(mutex_, std::defer_lock);
+  // It is held for less time than falling asleep for it takes.
+  if (!look_out([&] { return held.try_lock(); })) held.lock();
+  return held;
+}
+
+template <class Seen>
+bool LocalWorld::look_out(Seen seen) const {
+  if (seen()) return true;
+  if (patience_.count() == 0) return false;
+  const auto until = std::chrono::steady_clock::now() + patience_;
+  // Without a pause: only where the rank has a core of its own, and each would add to every message.
+  while (std::chrono::steady_clock::now() < until)
+    if (seen()) return true;
+  return false;
 }
 
 void LocalWorld::wait(std::unique_lock<std::mutex>& lock, int me, const std::string& what,
                       RankTable::Missing missing) {
   if (missing().empty()) return;
+  for (bool is_change = patience_.count() > 0; is_change;) {
+    const std::uint64_t before = changes_;
+    lock.unlock();
+    is_change = look_out([&] { return changes_ != before; });
+    lock = this->lock();
+    if (missing().empty()) return;
+  }
   ranks_.starts_waiting(me, what, std::move(missing));
   settle();
   wake_[me].wait(lock, [&] { return ranks_.verdict(me) != RankTable::Verdict::kNone; });
@@ -36,54 +60,56 @@ void LocalWorld::wait(std::unique_lock<std::mutex>& lock, int me, const std::str
 }
 
 void LocalWorld::settle() {
+  ++changes_;
   ranks_.settle([this](int rank) { wake_[rank].notify_one(); });
 }
 
 // A collective that this rank has joined.
 class LocalWork final : public Work {
  public:
-  LocalWork(LocalWorld& world, LocalWorld::CollectiveKey key, const std::vector<int>& members,
-            int me, int group_rank, std::string what)
+  LocalWork(LocalWorld& world, std::shared_ptr<LocalWorld::Collective> collective,
+            const std::vector<int>& members, int me, int group_rank, std::string what)
       : world_(world),
-        key_(key),
+        collective_(std::move(collective)),
         members_(members),
         me_(me),
         member_(static_cast<std::size_t>(group_rank)),
         what_(std::move(what)) {}
   ~LocalWork() override {
     if (taken_) return;
-    const std::lock_guard lock(world_.mutex_);
-    auto& collective = world_.collectives_.at(key_);
-    collective.exchange->abandon(member_);
-    leave(collective);
+    {
+      const auto held = world_.lock();
+      if (!collective_->all_came) {
+        collective_->exchange->abandon(member_);
+        return;
+      }
+    }
+    if (!collective_->is_mismatch) collective_->exchange->take(member_);
   }
 
   void wait() override {
     if (waited_) return;
     waited_ = true;
     world_.started_sends_[me_].flush();
-    std::unique_lock lock(world_.mutex_);
-    auto& collective = world_.collectives_.at(key_);
-    world_.wait(lock, me_, what_, [this, &collective] {
-      std::vector<int> missing;
-      for (std::size_t i = 0; i < members_.size(); ++i)
-        if (!collective.num_elements[i]) missing.push_back(members_[i]);
-      return missing;
-    });
-    if (!collective.complete)
+    if (!collective_->all_came) {
+      auto held = world_.lock();
+      world_.wait(held, me_, what_, [this] {
+        std::vector<int> missing;
+        for (std::size_t i = 0; i < members_.size(); ++i)
+          if (!collective_->num_elements[i]) missing.push_back(members_[i]);
+        return missing;
+      });
+    }
+    if (collective_->is_mismatch)
       throw SubjectError(kind::kCollectiveMismatch,
-                         mismatch_text(what_, members_, collective.num_elements));
-    collective.exchange->take(member_);
+                         mismatch_text(what_, members_, collective_->num_elements));
+    collective_->exchange->take(member_);
     taken_ = true;
-    leave(collective);
   }
 
  private:
-  void leave(LocalWorld::Collective& collective) {
-    if (++collective.left == members_.size()) world_.collectives_.erase(key_);
-  }
   LocalWorld& world_;
-  LocalWorld::CollectiveKey key_;
+  std::shared_ptr<LocalWorld::Collective> collective_;
   const std::vector<int>& members_;
   int me_;
   std::size_t member_;
@@ -92,93 +118,80 @@ class LocalWork final : public Work {
   bool taken_ = false;
 };
 
-class LocalCommunicator final : public Communicator {
+class LocalCommunicator final : public MemberCommunicator {
  public:
   LocalCommunicator(LocalWorld& world, int group_id, std::vector<int> members, int me,
                     Backend& backend)
-      : world_(world),
-        group_id_(group_id),
-        members_(std::move(members)),
-        me_(me),
-        backend_(backend) {
-    const auto place = std::find(members_.begin(), members_.end(), me);
-    if (place == members_.end())
-      throw std::invalid_argument(fmt::format("[group] rank {} is not a member", me));
-    rank_ = static_cast<int>(place - members_.begin());
-  }
-  int rank() const override { return rank_; }
-  int size() const override { return static_cast<int>(members_.size()); }
-
-  std::unique_ptr<Work> start_all_reduce(Elements buffer, const std::string& what) override {
-    return join(ExchangeKind::kSum, buffer, buffer, what);
-  }
-  void all_gather(Elements mine, Elements gathered, const std::string& what) override {
-    if (gathered.num_elements != mine.num_elements * size())
-      throw std::invalid_argument(fmt::format("[all_gather] got {} elements for {} members of {}",
-                                              gathered.num_elements, members_.size(),
-                                              mine.num_elements));
-    join(ExchangeKind::kGather, mine, gathered, what)->wait();
-  }
-
-  void send(Elements buffer, int to, const std::string&) override {
-    counters_.transfer_bytes += backend_.num_bytes(buffer.num_elements);
-    post(to, {.parcel = backend_.pack(buffer.data, buffer.num_elements),
-              .num_elements = buffer.num_elements});
-  }
-  std::unique_ptr<Work> start_send(Elements buffer, int to, const std::string&) override {
-    counters_.transfer_bytes += backend_.num_bytes(buffer.num_elements);
-    const std::shared_ptr<Parcel> parcel = backend_.start_pack(buffer.data, buffer.num_elements);
-    return world_.started_sends_[me_].start([this, parcel, to, count = buffer.num_elements] {
-      backend_.finish_pack(*parcel);
-      post(to, {.parcel = parcel, .num_elements = count});
-    });
-  }
-  void send_none(int to, const std::string&) override { post(to, {}); }
-
-  bool receive(Elements buffer, int from, const std::string& what) override {
-    const int peer = members_.at(from);
-    const LocalWorld::Message message = next_message(peer, what);
-    if (!message.parcel) return false;
-    if (message.num_elements != buffer.num_elements)
-      throw std::logic_error(fmt::format("[receive] got {} elements from rank {}, expected {}",
-                                         message.num_elements, peer, buffer.num_elements));
-    backend_.unpack(*message.parcel, buffer.data, buffer.num_elements);
-    return true;
-  }
+      : MemberCommunicator(std::move(members), me, backend, world.started_sends_.at(me)),
+        world_(world),
+        group_id_(group_id) {}
 
  private:
-  std::unique_ptr<Work> join(ExchangeKind kind, Elements mine, Elements result,
-                             const std::string& what) {
-    counters_.collectives += 1;
-    counters_.collective_bytes += backend_.num_bytes(mine.num_elements);
+  std::unique_ptr<Work> join(const CollectiveCall& call, const std::string& what) override {
+    const auto mine = static_cast<std::size_t>(rank());
     const LocalWorld::CollectiveKey key{group_id_, next_call_++};
-    const std::lock_guard lock(world_.mutex_);
-    auto& collective = world_.collectives_[key];
-    if (!collective.exchange) collective.exchange = backend_.make_exchange(members_.size());
-    collective.num_elements.resize(members_.size());
-    collective.exchange->give(static_cast<std::size_t>(rank_), backend_, kind, mine.data,
-                              result.data, mine.num_elements);
-    collective.num_elements[rank_] = mine.num_elements;
-    if (++collective.arrived == members_.size()) {
-      const auto& counts = collective.num_elements;
-      collective.complete = std::all_of(counts.begin(), counts.end(),
-                                        [&](const auto& c) { return *c == *counts[0]; });
-      if (collective.complete) collective.exchange->complete();
-      world_.settle();
+    std::shared_ptr<LocalWorld::Collective> collective;
+    bool launches = false;
+    {
+      const auto held = world_.lock();
+      collective = come(key, mine, call);
+      launches = collective->all_came;
+      if (launches) world_.settle();
     }
-    return std::make_unique<LocalWork>(world_, key, members_, me_, rank_, what);
+    // A device does the collective beside this rank's next work only if it is put there before.
+    if (!launches && world_.patience_.count() > 0) launches = look_out_for_all(*collective);
+    if (launches && !collective->is_mismatch) collective->exchange->launch(mine);
+    return std::make_unique<LocalWork>(world_, std::move(collective), members(), me(), rank(),
+                                       what);
   }
-  void post(int to, LocalWorld::Message message) {
-    counters_.transfers += 1;
-    const std::lock_guard lock(world_.mutex_);
-    world_.channels_[{group_id_, {me_, members_.at(to)}}].push_back(std::move(message));
+  bool look_out_for_all(LocalWorld::Collective& collective) {
+    if (world_.look_out([&] { return collective.all_came.load(); })) return true;
+    const auto held = world_.lock();
+    if (collective.all_came) return true;
+    collective.attends[static_cast<std::size_t>(rank())] = false;
+    return false;
+  }
+  // Under the world's mutex.
+  std::shared_ptr<LocalWorld::Collective> come(const LocalWorld::CollectiveKey& key,
+                                               std::size_t mine, const CollectiveCall& call) {
+    auto& entry = world_.collectives_[key];
+    if (!entry) {
+      entry = std::make_shared<LocalWorld::Collective>();
+      entry->exchange = backend().make_exchange(members().size());
+      entry->num_elements.resize(members().size());
+      entry->attends.resize(members().size());
+    }
+    const std::shared_ptr<LocalWorld::Collective> collective = entry;
+    collective->exchange->give(mine, backend(), call);
+    collective->num_elements[mine] = call.num_elements;
+    collective->attends[mine] = world_.patience_.count() > 0;
+    if (++collective->arrived < members().size()) return collective;
+    const auto& counts = collective->num_elements;
+    collective->is_mismatch =
+        std::any_of(counts.begin(), counts.end(), [&](const auto& c) { return *c != *counts[0]; });
+    if (!collective->is_mismatch) collective->exchange->complete(collective->attends);
+    collective->all_came = true;
+    world_.collectives_.erase(key);
+    return collective;
+  }
+
+  void leave(int to, std::shared_ptr<Parcel> parcel, std::int64_t num_elements) override {
+    const auto held = world_.lock();
+    world_.channels_[{group_id_, {me(), to}}].push_back(
+        {.parcel = std::move(parcel), .num_elements = num_elements});
     world_.settle();
   }
+  std::int64_t fetch(Elements buffer, int from, const std::string& what) override {
+    const LocalWorld::Message message = next_message(from, what);
+    if (!message.parcel) return kNone;
+    if (message.num_elements == buffer.num_elements)
+      backend().unpack(*message.parcel, buffer.data, buffer.num_elements);
+    return message.num_elements;
+  }
   LocalWorld::Message next_message(int peer, const std::string& what) {
-    world_.started_sends_[me_].flush();
-    std::unique_lock lock(world_.mutex_);
-    auto& channel = world_.channels_[{group_id_, {peer, me_}}];
-    world_.wait(lock, me_, what,
+    auto held = world_.lock();
+    auto& channel = world_.channels_[{group_id_, {peer, me()}}];
+    world_.wait(held, me(), what,
                 [&] { return channel.empty() ? std::vector<int>{peer} : std::vector<int>{}; });
     LocalWorld::Message message = std::move(channel.front());
     channel.pop_front();
@@ -187,10 +200,6 @@ class LocalCommunicator final : public Communicator {
 
   LocalWorld& world_;
   int group_id_;
-  std::vector<int> members_;
-  int me_;
-  Backend& backend_;
-  int rank_ = 0;
   std::uint64_t next_call_ = 0;
 };
 

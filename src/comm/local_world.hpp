@@ -2,6 +2,8 @@
 // (Parcel, Exchange).
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <map>
@@ -22,7 +24,9 @@ namespace culprit {
 // Thread-safe.
 class LocalWorld final : public World {
  public:
-  explicit LocalWorld(int size);
+  // `patience`: how long a rank that has come to a collective or waits looks out for its peers
+  // before it goes on or sleeps.
+  LocalWorld(int size, std::chrono::microseconds patience);
   ~LocalWorld() override;
 
   std::unique_ptr<Communicator> group(int group_id, std::vector<int> members, int me,
@@ -34,12 +38,14 @@ class LocalWorld final : public World {
   friend class LocalCommunicator;
   friend class LocalWork;
 
+  // Under the mutex until `all_came`, after it read by any member.
   struct Collective {
     std::unique_ptr<Exchange> exchange;
     std::vector<std::optional<std::int64_t>> num_elements;  // by group rank; none: has not come
+    std::vector<bool> attends;  // by group rank: looks out for the others at this moment
     std::size_t arrived = 0;
-    std::size_t left = 0;
-    bool complete = false;  // all have come with equally much
+    bool is_mismatch = false;  // they came with unequally much
+    std::atomic<bool> all_came{false};
   };
   using CollectiveKey = std::pair<int, std::uint64_t>;  // group id, call number in the group
   struct Message {
@@ -48,6 +54,10 @@ class LocalWorld final : public World {
   };
   using ChannelKey = std::pair<int, std::pair<int, int>>;  // group id, (from, to) world ranks
 
+  std::unique_lock<std::mutex> lock();
+  // Looks out for a change until `seen()`, at most for the patience. Returns the last answer.
+  template <class Seen>
+  bool look_out(Seen seen) const;
   // Blocks `me` until missing() is empty. Holds `lock` on entry and return.
   void wait(std::unique_lock<std::mutex>& lock, int me, const std::string& what,
             RankTable::Missing missing);
@@ -56,9 +66,11 @@ class LocalWorld final : public World {
 
   std::mutex mutex_;
   RankTable ranks_;
+  std::chrono::microseconds patience_;
+  std::atomic<std::uint64_t> changes_{0};      // what settle() was called for, counted
   std::vector<std::condition_variable> wake_;  // by rank
   std::vector<StartedSends> started_sends_;    // by rank, each its thread's alone
-  std::map<CollectiveKey, Collective> collectives_;
+  std::map<CollectiveKey, std::shared_ptr<Collective>> collectives_;  // some member has yet to come
   std::map<ChannelKey, std::deque<Message>> channels_;
 };
 

@@ -128,6 +128,16 @@ void CudaBackend::download(const std::byte* device, std::span<float> host) {
                  dtype() == DType::kFloat16 ? float16_value : bfloat16_value);
 }
 
+void CudaBackend::leave_free(int num_multiprocessors) {
+  int device = 0, all = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  check(cudaDeviceGetAttribute(&all, cudaDevAttrMultiProcessorCount, device),
+        "cudaDeviceGetAttribute");
+  const bool is_some = num_multiprocessors > 0 && num_multiprocessors < all;
+  check_blas(cublasSetSmCountTarget(resources_->blas, is_some ? all - num_multiprocessors : 0),
+             "cublasSetSmCountTarget");
+}
+
 std::unique_ptr<ParcelPool::Block> CudaBackend::packed(const std::byte* a,
                                                        std::int64_t num_elements) {
   auto block = parcels().take(bytes_of(num_elements), stream());

@@ -43,8 +43,13 @@ class CudaBackend : public Backend {
 
   cudaStream_t stream() const { return resources_->stream; }
   cudaStream_t comm_stream() const { return resources_->comm_stream; }
+  // Of the rank's allocator (CachingAllocator).
+  bool is_direct_block(const std::byte* data) const { return resources_->memory.is_direct(data); }
+  void keep_block(const std::byte* data) { resources_->memory.keep(data); }
 
  protected:
+  // From now on products are laid out for all multiprocessors but this many.
+  void leave_free(int num_multiprocessors);
   // A copy of `a` in a block of the device's pool; its last use is recorded.
   std::unique_ptr<ParcelPool::Block> packed(const std::byte* a, std::int64_t num_elements);
   // How a block of this kind of backend travels.

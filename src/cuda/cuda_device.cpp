@@ -15,6 +15,7 @@ class CudaDevice final : public Device {
     return std::make_unique<CudaBackend>(dtype, index_, pool_);
   }
   void require_room_for(int) const override {}  // as many as its memory holds
+  std::chrono::microseconds patience() const override { return kPatience; }
   std::string description() const override {
     return fmt::format("cuda:{} ({})", index_, describe_device(index_));
   }

@@ -15,54 +15,49 @@ CudaExchange::CudaExchange(std::size_t num_members, DType dtype)
 
 CudaExchange::~CudaExchange() = default;  // freeing a substitute waits for the device
 
-void CudaExchange::give(std::size_t member, Backend& backend, ExchangeKind kind,
-                        const std::byte* mine, std::byte* result, std::int64_t num_elements) {
+void CudaExchange::give(std::size_t member, Backend& backend, const CollectiveCall& call) {
   Member& entry = members_[member];
   entry.backend = &static_cast<CudaBackend&>(backend);
-  entry.kind = kind;
-  entry.mine = mine;
-  entry.result = result;
+  entry.call = call;
   entry.ready.record(entry.backend->stream());
-  entry.num_elements = num_elements;
   last_ = member;
 }
 
-void CudaExchange::complete() {
-  const cudaStream_t stream = members_[last_].backend->comm_stream();
-  const std::int64_t num_elements = members_[last_].num_elements;
+void CudaExchange::complete(const std::vector<bool>&) {
+  const Member& last = members_[last_];
+  const cudaStream_t stream =
+      last.call.in_order ? last.backend->stream() : last.backend->comm_stream();
   for (const Member& member : members_) member.ready.make_wait(stream);
   // Gathers first: a sum may overwrite what they read.
   for (const ExchangeKind kind : {ExchangeKind::kGather, ExchangeKind::kSum}) {
     Members pointers;
     for (const Member& member : members_) {
-      pointers.mine[pointers.num_mine++] = member.mine;
-      if (member.kind == kind) pointers.result[pointers.num_results++] = member.result;
+      pointers.mine[pointers.num_mine++] = member.call.mine;
+      if (member.call.kind == kind) pointers.result[pointers.num_results++] = member.call.result;
     }
     if (pointers.num_results == 0) continue;
     if (kind == ExchangeKind::kSum)
-      sum_members(dtype_, stream, pointers, num_elements);
+      sum_members(dtype_, stream, pointers, last.call.num_elements);
     else
-      gather_members(dtype_, stream, pointers, num_elements);
+      gather_members(dtype_, stream, pointers, last.call.num_elements);
   }
   done_.record(stream);
-  complete_ = true;
 }
 
 void CudaExchange::take(std::size_t member) { done_.make_wait(members_[member].backend->stream()); }
 
 void CudaExchange::abandon(std::size_t member) {
   Member& entry = members_[member];
-  if (complete_) return take(member);  // its memory is in use until then
   const std::size_t width = size_of(dtype_);
-  const std::size_t mine = static_cast<std::size_t>(entry.num_elements) * width;
-  const std::size_t result = entry.kind == ExchangeKind::kSum ? mine : mine * members_.size();
+  const std::size_t mine = static_cast<std::size_t>(entry.call.num_elements) * width;
+  const std::size_t result = entry.call.kind == ExchangeKind::kSum ? mine : mine * members_.size();
   entry.substitute = std::make_unique<DeviceBlock>(mine + result);
   const cudaStream_t stream = entry.backend->stream();
   check(
-      cudaMemcpyAsync(entry.substitute->data(), entry.mine, mine, cudaMemcpyDeviceToDevice, stream),
+      cudaMemcpyAsync(entry.substitute->data(), entry.call.mine, mine, cudaMemcpyDeviceToDevice, stream),
       "cudaMemcpyAsync");
-  entry.mine = entry.substitute->data();
-  entry.result = entry.substitute->data() + mine;
+  entry.call.mine = entry.substitute->data();
+  entry.call.result = entry.substitute->data() + mine;
   entry.ready.record(stream);
 }
 

@@ -15,19 +15,15 @@ class CudaExchange final : public Exchange {
   // Waits for the kernel where a member abandoned its memory before it ran.
   ~CudaExchange() override;
 
-  void give(std::size_t member, Backend& backend, ExchangeKind kind, const std::byte* mine,
-            std::byte* result, std::int64_t num_elements) override;
-  void complete() override;
+  void give(std::size_t member, Backend& backend, const CollectiveCall& call) override;
+  void complete(const std::vector<bool>& attends) override;
   void take(std::size_t member) override;
   void abandon(std::size_t member) override;
 
  private:
   struct Member {
     CudaBackend* backend = nullptr;
-    ExchangeKind kind = ExchangeKind::kSum;
-    const std::byte* mine = nullptr;
-    std::byte* result = nullptr;
-    std::int64_t num_elements = 0;
+    CollectiveCall call;
     Event ready;                              // its memory may be read
     std::unique_ptr<DeviceBlock> substitute;  // for memory that was abandoned
   };
@@ -36,7 +32,6 @@ class CudaExchange final : public Exchange {
   std::vector<Member> members_;
   std::size_t last_ = 0;  // who gave last
   Event done_;
-  bool complete_ = false;
 };
 
 }  // namespace culprit::cuda

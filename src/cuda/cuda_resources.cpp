@@ -46,9 +46,13 @@ std::byte* try_malloc(std::size_t bytes) {
 
 }  // namespace
 
+const BlockSource kPlainBlocks{.allocate = try_malloc,
+                               .release = [](std::byte* data) { cudaFree(data); }};
+
 CachingAllocator::~CachingAllocator() {
+  kept_.clear();
   release_cached();
-  for (std::byte* slab : slabs_) cudaFree(slab);
+  for (std::byte* slab : slabs_) source_.release(slab);
 }
 
 std::byte* CachingAllocator::allocate(std::size_t bytes) {
@@ -74,19 +78,33 @@ void CachingAllocator::deallocate(std::byte* data, std::size_t bytes) noexcept {
 }
 
 std::byte* CachingAllocator::from_device(std::size_t bytes) {
-  std::byte* data = try_malloc(bytes);
+  std::byte* data = try_from_device(bytes);
   if (data) return data;
   release_cached();  // blocks of other sizes; cudaFree waits for who may still use them
-  data = try_malloc(bytes);
+  data = try_from_device(bytes);
   if (!data) out_of_memory(bytes);
+  return data;
+}
+std::byte* CachingAllocator::try_from_device(std::size_t bytes) {
+  if (bytes < kDirectBytes) return try_malloc(bytes);
+  std::byte* data = source_.allocate(bytes);
+  if (data) direct_.insert(data);
   return data;
 }
 
 void CachingAllocator::release_cached() {
   for (auto& [size, blocks] : free_) {
     if (size < kSmall) continue;  // part of a slab
-    for (std::byte* block : blocks) cudaFree(block);
-    blocks.clear();
+    std::vector<std::byte*> kept;
+    for (std::byte* block : blocks) {
+      if (kept_.count(block) > 0)
+        kept.push_back(block);
+      else if (direct_.erase(block) > 0)
+        source_.release(block);
+      else
+        cudaFree(block);
+    }
+    blocks = std::move(kept);
   }
 }
 
@@ -106,7 +124,7 @@ void Event::make_wait(cudaStream_t stream) const {
   check(cudaStreamWaitEvent(stream, event_, 0), "cudaStreamWaitEvent");
 }
 
-RankResources::RankResources() {
+RankResources::RankResources(const BlockSource& source) : memory(source) {
   // Not ordered with the default stream, which nobody uses.
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
   // A collective must not queue behind the products that it is to overlap with.
@@ -165,7 +183,7 @@ std::unique_ptr<RankResources> ResourcePool::take() {
       return resources;
     }
   }
-  return std::make_unique<RankResources>();
+  return std::make_unique<RankResources>(source_);
 }
 void ResourcePool::give_back(std::unique_ptr<RankResources> resources) {
   const std::lock_guard lock(mutex_);

@@ -10,16 +10,25 @@
 #include <mutex>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace culprit::cuda {
+
+// Where an allocator's blocks from kDirectBytes on come from.
+struct BlockSource {
+  std::byte* (*allocate)(std::size_t bytes);  // null where the device has no room
+  void (*release)(std::byte* data);
+};
+inline constexpr std::size_t kDirectBytes = 4 << 20;
+extern const BlockSource kPlainBlocks;  // CUDA's own
 
 // Device memory for one rank, kept when freed and given again to a request of the same size class.
 // A block may be given again at once: all its users are in the order of the rank's stream. One
 // thread at a time.
 class CachingAllocator {
  public:
-  CachingAllocator() = default;
+  explicit CachingAllocator(const BlockSource& source) : source_(source) {}
   ~CachingAllocator();
   CachingAllocator(const CachingAllocator&) = delete;
   CachingAllocator& operator=(const CachingAllocator&) = delete;
@@ -28,10 +37,19 @@ class CachingAllocator {
   std::byte* allocate(std::size_t bytes);
   void deallocate(std::byte* data, std::size_t bytes) noexcept;
 
+  // Whether a block of the source begins here.
+  bool is_direct(const std::byte* data) const { return direct_.count(data) > 0; }
+  // Never gives the block of the source that begins here back to it.
+  void keep(const std::byte* data) { kept_.insert(data); }
+
  private:
   std::byte* from_device(std::size_t bytes);
+  std::byte* try_from_device(std::size_t bytes);
   void release_cached();
 
+  const BlockSource& source_;
+  std::unordered_set<const std::byte*> direct_;                    // blocks of the source
+  std::unordered_set<const std::byte*> kept_;                      // of these
   std::unordered_map<std::size_t, std::vector<std::byte*>> free_;  // by size class
   std::vector<std::byte*> slabs_;                                  // that small blocks are cut from
   std::size_t slab_used_ = 0;
@@ -67,7 +85,7 @@ class Event {
 
 // A rank's own streams: one for its work, in order, and one for collectives beside it.
 struct RankResources {
-  RankResources();
+  explicit RankResources(const BlockSource& source);
   ~RankResources();
   RankResources(const RankResources&) = delete;
   RankResources& operator=(const RankResources&) = delete;
@@ -107,12 +125,14 @@ class ParcelPool {
 // Idle resources of one device, by whoever used them last. Thread-safe.
 class ResourcePool {
  public:
+  explicit ResourcePool(const BlockSource& source = kPlainBlocks) : source_(source) {}
   // Errors: UnavailableError, SetupError.
   std::unique_ptr<RankResources> take();
   void give_back(std::unique_ptr<RankResources> resources);
   ParcelPool& parcels() { return parcels_; }
 
  private:
+  const BlockSource& source_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<RankResources>> idle_;
   ParcelPool parcels_;

@@ -1,9 +1,14 @@
 // The CUDA devices of this machine.
 #pragma once
 
+#include <chrono>
 #include <string>
 
 namespace culprit::cuda {
+
+// How long a rank's thread looks out for its peers (Device::patience): about as long as waking up
+// takes.
+inline constexpr std::chrono::microseconds kPatience{50};
 
 // How many there are. Makes no context. Errors: UnavailableError without a driver or device.
 int count_devices();

@@ -14,7 +14,9 @@ class NcclBackend final : public CudaBackend {
  public:
   // As CudaBackend; `communicators` must outlive it.
   NcclBackend(DType dtype, int device, ResourcePool& pool, NcclCommunicators& communicators)
-      : CudaBackend(dtype, device, pool), device_(device), communicators_(communicators) {}
+      : CudaBackend(dtype, device, pool), device_(device), communicators_(communicators) {
+    leave_free(0);  // whoever had the resources before may have ended in the middle
+  }
 
   void unpack(Parcel& parcel, std::byte* c, std::int64_t num_elements) override;
   // A sum is added in the order that NCCL chooses: the same to the bit for all members, and for two
@@ -23,6 +25,11 @@ class NcclBackend final : public CudaBackend {
 
   int device() const { return device_; }
 
+  // What this rank's collectives ask of it. A collective beside its products, from the call to the
+  // moment it is waited for: they leave it some multiprocessors meanwhile.
+  void collective_begins();
+  void collective_ends();
+
  protected:
   std::unique_ptr<Parcel> parcel_of(std::unique_ptr<ParcelPool::Block> block) override;
   ParcelPool::Block& block_of(Parcel& parcel) override;
@@ -30,6 +37,7 @@ class NcclBackend final : public CudaBackend {
  private:
   int device_;
   NcclCommunicators& communicators_;
+  int collectives_beside_ = 0;
 };
 
 }  // namespace culprit::cuda

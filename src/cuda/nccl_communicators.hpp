@@ -3,30 +3,109 @@
 
 #include <nccl.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <map>
 #include <mutex>
+#include <utility>
 #include <vector>
+
+#include "cuda/cuda_resources.hpp"
 
 namespace culprit::cuda {
 
-// Everything that one process's ranks have NCCL do is put on their devices by one thread at a time,
-// for all members of a group at once: members then see the same order of calls, whatever else runs.
-// Hold lock() over it.
+// What several devices do together must be put on all of them in the same order, or each can wait
+// for what another has yet to begin; but each device's own thread is to put it there. So whatever
+// has met takes a turn on all of its devices at once, and is put on each when its turn there has
+// come. Thread-safe.
+class LaunchOrder {
+ public:
+  using Turn = std::uint64_t;
+
+  explicit LaunchOrder(int num_devices) : queues_(static_cast<std::size_t>(num_devices)) {}
+  // The last turn so far on all of `devices`. Must be waited for and ended on each of them, by any
+  // thread.
+  Turn take_turn(const std::vector<int>& devices);
+  // Waits, briefly: whoever is before is being put there.
+  void await(Turn turn, int device);
+  void end(int device);
+
+ private:
+  struct Queue {
+    std::mutex mutex;
+    std::deque<Turn> turns;
+  };
+  std::mutex mutex_;
+  Turn next_ = 0;
+  std::deque<Queue> queues_;  // by device
+};
+
+// Turns taken on devices: waited for, and ended when the scope is left.
+class InTurn {
+ public:
+  InTurn(LaunchOrder& order, LaunchOrder::Turn turn, std::vector<int> devices);
+  ~InTurn();
+  InTurn(const InTurn&) = delete;
+  InTurn& operator=(const InTurn&) = delete;
+
+ private:
+  LaunchOrder& order_;
+  std::vector<int> devices_;
+};
+
+// Makes `device` the thread's for a scope: events and memory belong to the device that is current
+// when they are made.
+class OnDevice {
+ public:
+  explicit OnDevice(int device);
+  ~OnDevice();
+  OnDevice(const OnDevice&) = delete;
+  OnDevice& operator=(const OnDevice&) = delete;
+
+ private:
+  int before_ = 0;
+};
+
+// Thread-safe.
 class NcclCommunicators {
  public:
-  NcclCommunicators() = default;
+  // A group has two: one for what its members wait for at once, and one for collectives beside
+  // their products, which leaves these most multiprocessors.
+  enum class Use { kInOrder, kBeside };
+
+  explicit NcclCommunicators(int num_devices) : order_(num_devices) {}
   ~NcclCommunicators();
   NcclCommunicators(const NcclCommunicators&) = delete;
   NcclCommunicators& operator=(const NcclCommunicators&) = delete;
 
-  std::unique_lock<std::mutex> lock() { return std::unique_lock(mutex_); }
-  // One a device, in their order. Errors: SetupError.
-  const std::vector<ncclComm_t>& of(const std::vector<int>& devices);
+  // One a device, in their order; each to be used by one thread at a time, as order() gives for it.
+  // Errors: SetupError.
+  const std::vector<ncclComm_t>& of(const std::vector<int>& devices, Use use);
+  LaunchOrder& order() { return order_; }
+
+  // Whether these members' blocks of kNcclBlocks meet again in a collective and are not registered
+  // yet: then they are to be, once, and kept.
+  bool is_registration_due(const std::vector<const std::byte*>& blocks);
+  // On the turn of all devices. NCCL then reads and writes the peers' memory directly, with a third
+  // of the multiprocessors at the same speed.
+  static void register_blocks(const std::vector<ncclComm_t>& comms,
+                              const std::vector<const std::byte*>& blocks, std::size_t bytes);
 
  private:
   std::mutex mutex_;
-  std::map<std::vector<int>, std::vector<ncclComm_t>> made_;
+  std::map<std::pair<std::vector<int>, Use>, std::vector<ncclComm_t>> made_;
+  std::map<std::vector<const std::byte*>, int> meetings_;
+  LaunchOrder order_;
 };
+
+// The multiprocessors that a collective beside products is given, and those products leave free.
+// Measured on H200: docs/benchmarks.md.
+inline constexpr int kBesideMultiprocessors = 8;
+inline constexpr int kLeftFreeMultiprocessors = 16;
+
+// Memory that can be registered.
+extern const BlockSource kNcclBlocks;
 
 void check_nccl(ncclResult_t result, const char* call);
 

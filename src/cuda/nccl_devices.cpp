@@ -21,10 +21,10 @@ std::string nccl_version() {
 // A GPU a rank: world rank r on the r-th from `first` on.
 class NcclDevices final : public Device {
  public:
-  explicit NcclDevices(int first) : first_(first) {
+  explicit NcclDevices(int first) : first_(first), communicators_(count_devices()) {
     require_device(first);
     for (int index = first; index < count_devices(); ++index)
-      pools_.push_back(std::make_unique<ResourcePool>());
+      pools_.push_back(std::make_unique<ResourcePool>(kNcclBlocks));
   }
   std::unique_ptr<Backend> make_backend(int world_rank, DType dtype) override {
     return std::make_unique<NcclBackend>(dtype, first_ + world_rank,
@@ -38,6 +38,7 @@ class NcclDevices final : public Device {
         fmt::format("{} NCCL ranks need {} GPUs, {} found; --comm local runs {} ranks on one GPU",
                     num_ranks, num_ranks, found, num_ranks));
   }
+  std::chrono::microseconds patience() const override { return kPatience; }
   std::string description() const override {
     return fmt::format("{} GPU{} from cuda:{} on ({}), {}", pools_.size(),
                        pools_.size() == 1 ? "" : "s", first_, describe_device(first_),

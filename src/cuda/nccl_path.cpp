@@ -20,7 +20,7 @@ constexpr std::chrono::seconds kCallDeadline{60};
 class CollectivePart final : public PathPart {
  public:
   CollectivePart(NcclPath& path, NcclRankBackend& backend, const std::vector<int>& members,
-                 std::size_t me, const PathCollective& collective)
+                 std::size_t me, const CollectiveCall& collective)
       : path_(path),
         backend_(backend),
         stream_(backend.comm_stream()),
@@ -86,7 +86,7 @@ class CollectivePart final : public PathPart {
   DType dtype_;
   std::vector<int> members_;
   int me_;
-  PathCollective collective_;
+  CollectiveCall collective_;
   std::mutex mutex_;  // launch() against abandon()
   bool launched_ = false;
   Event ready_, done_;
@@ -175,7 +175,7 @@ std::string NcclPath::token(const std::vector<int>& members) {
 }
 
 std::shared_ptr<PathPart> NcclPath::start(Backend& backend, const std::vector<int>& members,
-                                          std::size_t me, int, const PathCollective& collective) {
+                                          std::size_t me, int, const CollectiveCall& collective) {
   return std::make_shared<CollectivePart>(*this, static_cast<NcclRankBackend&>(backend), members,
                                           me, collective);
 }

@@ -31,7 +31,7 @@ class NcclPath final : public DataPath {
 
   std::string token(const std::vector<int>& members) override;
   std::shared_ptr<PathPart> start(Backend& backend, const std::vector<int>& members, std::size_t me,
-                                  int tag, const PathCollective& collective) override;
+                                  int tag, const CollectiveCall& collective) override;
   std::shared_ptr<PathPart> send(Backend& backend, int me, int to, int tag,
                                  std::shared_ptr<Parcel> parcel,
                                  std::int64_t num_elements) override;

@@ -32,7 +32,7 @@ class Looking {
 class MpiCollective final : public PathPart {
  public:
   MpiCollective(MpiPath& path, Backend& backend, const std::vector<int>& members, std::size_t me,
-                int tag, const PathCollective& collective)
+                int tag, const CollectiveCall& collective)
       : path_(path),
         members_(members),
         me_(me),
@@ -69,7 +69,7 @@ class MpiCollective final : public PathPart {
   std::vector<int> members_;
   std::size_t me_;
   int tag_;
-  PathCollective collective_;
+  CollectiveCall collective_;
   DType dtype_;
   std::size_t num_bytes_;
   MpiPath::Bytes mine_;
@@ -117,7 +117,7 @@ MpiPath::~MpiPath() {
 
 std::shared_ptr<PathPart> MpiPath::start(Backend& backend, const std::vector<int>& members,
                                          std::size_t me, int tag,
-                                         const PathCollective& collective) {
+                                         const CollectiveCall& collective) {
   return std::make_shared<MpiCollective>(*this, backend, members, me, tag, collective);
 }
 std::shared_ptr<PathPart> MpiPath::send(Backend& backend, int, int to, int tag,

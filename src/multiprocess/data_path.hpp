@@ -33,13 +33,6 @@ class PathPart {
   virtual void abandon() = 0;
 };
 
-struct PathCollective {
-  ExchangeKind kind = ExchangeKind::kSum;
-  const std::byte* mine = nullptr;  // read from now on, in the order of the backend's work
-  std::byte* result = nullptr;
-  std::int64_t num_elements = 0;
-};
-
 class DataPath {
  public:
   virtual ~DataPath() = default;
@@ -47,10 +40,11 @@ class DataPath {
   // nothing is needed.
   virtual std::string token(const std::vector<int>& members) = 0;
   // `tag` is the same for all members and unlike that of other collectives under way; below 2^27.
-  // Called by the rank that `members[me]` is, `backend` its own.
+  // Called by the rank that `members[me]` is, `backend` its own. `call.mine` is read from now on,
+  // in the order of the backend's work.
   virtual std::shared_ptr<PathPart> start(Backend& backend, const std::vector<int>& members,
                                           std::size_t me, int tag,
-                                          const PathCollective& collective) = 0;
+                                          const CollectiveCall& call) = 0;
   // Messages of one tag arrive in order.
   virtual std::shared_ptr<PathPart> send(Backend& backend, int me, int to, int tag,
                                          std::shared_ptr<Parcel> parcel,

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <stdexcept>
 
 #include "base/subject_error.hpp"
+#include "comm/member_communicator.hpp"
 #include "comm/rank_table.hpp"
 
 namespace culprit {
@@ -169,71 +169,74 @@ class ProcessWork final : public Work {
   bool taken_ = false;
 };
 
-class ProcessCommunicator final : public Communicator {
+class ProcessCommunicator final : public MemberCommunicator {
  public:
   ProcessCommunicator(ProcessWorld& world, int group_id, std::vector<int> members, int me,
                       Backend& backend)
-      : world_(world),
-        group_id_(group_id),
-        members_(std::move(members)),
-        me_(me),
-        backend_(backend) {
-    const auto place = std::find(members_.begin(), members_.end(), me);
-    if (place == members_.end())
-      throw std::invalid_argument(fmt::format("[group] rank {} is not a member", me));
+      : MemberCommunicator(std::move(members), me, backend, world.started_sends_),
+        world_(world),
+        group_id_(group_id) {
     if (group_id < 0 || group_id >= kMostGroups)
       throw std::invalid_argument(
           fmt::format("[group] got group {}, expected one below {}", group_id, kMostGroups));
-    rank_ = static_cast<int>(place - members_.begin());
-  }
-  int rank() const override { return rank_; }
-  int size() const override { return static_cast<int>(members_.size()); }
-
-  std::unique_ptr<Work> start_all_reduce(Elements buffer, const std::string& what) override {
-    return join(ExchangeKind::kSum, buffer, buffer, what);
-  }
-  void all_gather(Elements mine, Elements gathered, const std::string& what) override {
-    if (gathered.num_elements != mine.num_elements * size())
-      throw std::invalid_argument(fmt::format("[all_gather] got {} elements for {} members of {}",
-                                              gathered.num_elements, members_.size(),
-                                              mine.num_elements));
-    join(ExchangeKind::kGather, mine, gathered, what)->wait();
   }
 
-  void send(Elements buffer, int to, const std::string&) override {
-    counters_.transfer_bytes += backend_.num_bytes(buffer.num_elements);
-    leave(backend_.pack(buffer.data, buffer.num_elements), members_.at(to), buffer.num_elements);
-  }
-  std::unique_ptr<Work> start_send(Elements buffer, int to, const std::string&) override {
-    counters_.transfer_bytes += backend_.num_bytes(buffer.num_elements);
-    const std::shared_ptr<Parcel> parcel = backend_.start_pack(buffer.data, buffer.num_elements);
-    return world_.started_sends_.start([this, parcel, to, count = buffer.num_elements] {
-      backend_.finish_pack(*parcel);
-      leave(parcel, members_.at(to), count);
+ private:
+  std::unique_ptr<Work> join(const CollectiveCall& call, const std::string& what) override {
+    const std::uint64_t number = next_call_++;
+    auto launch = std::make_shared<ProcessWorld::Launch>();
+    world_.on_path([&] {
+      launch->part = world_.path_.start(backend(), members(), static_cast<std::size_t>(rank()),
+                                        collective_tag(group_id_, number), call);
     });
-  }
-  void send_none(int to, const std::string&) override {
-    post(members_.at(to), /*is_none=*/true, 0, "");
+    {
+      const std::lock_guard lock(world_.mutex_);
+      world_.collectives_[{group_id_, number}] = launch;
+    }
+    ByteWriter joined = message_of(ToCoordinator::kJoin);
+    joined.put(group_id_);
+    joined.put(number);
+    joined.put(rank());
+    joined.put_list(members());
+    joined.put(static_cast<int>(call.kind));
+    joined.put(call.num_elements);
+    joined.put_text(rank() == 0 ? world_.path_.token(members()) : "");
+    world_.link_.send(std::move(joined));
+    return std::make_unique<ProcessWork>(world_, group_id_, number, what, std::move(launch));
   }
 
-  bool receive(Elements buffer, int from, const std::string& what) override {
-    const int peer = members_.at(from);
-    world_.started_sends_.flush();
+  void leave(int to, std::shared_ptr<Parcel> parcel, std::int64_t num_elements) override {
+    const bool is_none = !parcel;
+    if (!is_none) {
+      auto launch = std::make_shared<ProcessWorld::Launch>();
+      world_.on_path([&] {
+        launch->part = world_.path_.send(backend(), me(), to, message_tag(group_id_),
+                                         std::move(parcel), num_elements);
+      });
+      const std::lock_guard lock(world_.mutex_);
+      world_.sends_[{group_id_, {me(), to}}].push_back(std::move(launch));
+    }
+    ByteWriter posted = message_of(ToCoordinator::kPost);
+    posted.put(group_id_);
+    posted.put(to);
+    posted.put(is_none);
+    posted.put(num_elements);
+    posted.put_text(is_none ? "" : world_.path_.token({me(), to}));
+    world_.link_.send(std::move(posted));
+  }
+
+  std::int64_t fetch(Elements buffer, int from, const std::string& what) override {
     const auto launch = std::make_shared<ProcessWorld::Launch>();
-    launch->part = world_.path_.receive(backend_, me_, peer, message_tag(group_id_), buffer.data,
+    launch->part = world_.path_.receive(backend(), me(), from, message_tag(group_id_), buffer.data,
                                         buffer.num_elements);
-    const ProcessWorld::TransferKey key{group_id_, {peer, me_}};
+    const ProcessWorld::TransferKey key{group_id_, {from, me()}};
     {
       const std::lock_guard lock(world_.mutex_);
       world_.receives_[key] = launch;
     }
-    const auto forget = [&] {
-      const std::lock_guard lock(world_.mutex_);
-      world_.receives_.erase(key);
-    };
     ByteWriter ask = message_of(ToCoordinator::kWaitPost);
     ask.put(group_id_);
-    ask.put(peer);
+    ask.put(from);
     ask.put(buffer.num_elements);
     ask.put_text(what);
     world_.link_.send(std::move(ask));
@@ -241,83 +244,27 @@ class ProcessCommunicator final : public Communicator {
     ByteReader reader(fields);
     const auto verdict = reader.get<RankTable::Verdict>();
     const std::string reason = reader.get_text();
-    if (verdict != RankTable::Verdict::kReady) forget();
+    std::int64_t num_elements = kNone;
+    if (verdict == RankTable::Verdict::kReady) {
+      const bool is_none = reader.get<bool>();
+      const auto told = reader.get<std::int64_t>();
+      if (!is_none) num_elements = told;
+    }
+    if (num_elements == buffer.num_elements) {
+      world_.take(*launch);
+      return num_elements;
+    }
+    {
+      const std::lock_guard lock(world_.mutex_);
+      world_.receives_.erase(key);  // nothing comes into this buffer
+    }
     if (verdict == RankTable::Verdict::kPeerLost) throw PeerLostError(reason);
     if (verdict == RankTable::Verdict::kHang) throw HangError(reason);
-    const bool is_none = reader.get<bool>();
-    const auto num_elements = reader.get<std::int64_t>();
-    if (is_none) {
-      forget();
-      return false;
-    }
-    if (num_elements != buffer.num_elements) {
-      forget();
-      throw std::logic_error(fmt::format("[receive] got {} elements from rank {}, expected {}",
-                                         num_elements, peer, buffer.num_elements));
-    }
-    world_.take(*launch);
-    return true;
-  }
-
- private:
-  std::unique_ptr<Work> join(ExchangeKind kind, Elements mine, Elements result,
-                             const std::string& what) {
-    counters_.collectives += 1;
-    counters_.collective_bytes += backend_.num_bytes(mine.num_elements);
-    const std::uint64_t call = next_call_++;
-    auto launch = std::make_shared<ProcessWorld::Launch>();
-    world_.on_path([&] {
-      launch->part = world_.path_.start(backend_, members_, static_cast<std::size_t>(rank_),
-                                        collective_tag(group_id_, call),
-                                        {.kind = kind,
-                                         .mine = mine.data,
-                                         .result = result.data,
-                                         .num_elements = mine.num_elements});
-    });
-    {
-      const std::lock_guard lock(world_.mutex_);
-      world_.collectives_[{group_id_, call}] = launch;
-    }
-    ByteWriter joined = message_of(ToCoordinator::kJoin);
-    joined.put(group_id_);
-    joined.put(call);
-    joined.put(rank_);
-    joined.put_list(members_);
-    joined.put(static_cast<int>(kind));
-    joined.put(mine.num_elements);
-    joined.put_text(rank_ == 0 ? world_.path_.token(members_) : "");
-    world_.link_.send(std::move(joined));
-    return std::make_unique<ProcessWork>(world_, group_id_, call, what, std::move(launch));
-  }
-  void leave(std::shared_ptr<Parcel> parcel, int peer, std::int64_t num_elements) {
-    auto launch = std::make_shared<ProcessWorld::Launch>();
-    world_.on_path([&] {
-      launch->part = world_.path_.send(backend_, me_, peer, message_tag(group_id_),
-                                       std::move(parcel), num_elements);
-    });
-    {
-      const std::lock_guard lock(world_.mutex_);
-      world_.sends_[{group_id_, {me_, peer}}].push_back(std::move(launch));
-    }
-    post(peer, /*is_none=*/false, num_elements, world_.path_.token({me_, peer}));
-  }
-  void post(int peer, bool is_none, std::int64_t num_elements, const std::string& token) {
-    counters_.transfers += 1;
-    ByteWriter posted = message_of(ToCoordinator::kPost);
-    posted.put(group_id_);
-    posted.put(peer);
-    posted.put(is_none);
-    posted.put(num_elements);
-    posted.put_text(token);
-    world_.link_.send(std::move(posted));
+    return num_elements;
   }
 
   ProcessWorld& world_;
   int group_id_;
-  std::vector<int> members_;
-  int me_;
-  Backend& backend_;
-  int rank_ = 0;
   std::uint64_t next_call_ = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "tensor/dtype.hpp"
 #include "tensor/shape.hpp"
@@ -40,22 +41,38 @@ class Backend;
 // so that it is the same to the bit for all. kGather: the members' memory in member order.
 enum class ExchangeKind { kSum, kGather };
 
+// One member's call of a collective.
+struct CollectiveCall {
+  ExchangeKind kind = ExchangeKind::kSum;
+  const std::byte* mine = nullptr;
+  std::byte* result = nullptr;  // alias: may be `mine` (a sum in place)
+  std::int64_t num_elements = 0;  // of `mine`
+  // The member does nothing else before it takes the result: the collective may be done in the
+  // order of its backend's work. Else it is done beside that.
+  bool in_order = false;
+};
+
 // The memory side of one collective among ranks of this process. Who has come, and whether all ever
-// will, is the communicator's matter: it makes all calls one at a time, from any member's thread.
-// Members of a defective program may ask for different kinds; each gets its own.
+// will, is the communicator's matter: it makes the calls of give(), complete() and abandon() one at
+// a time, from any member's thread; those of launch() and take() may come at the same time as any
+// of another member. Members of a defective program may ask for different kinds; each gets its own.
 class Exchange {
  public:
   virtual ~Exchange() = default;
-  // A member lends its memory: from now on, in the order of `backend`'s work, `mine` may be read,
-  // until take() or abandon(). alias: `result` may be `mine` (a sum in place).
-  virtual void give(std::size_t member, Backend& backend, ExchangeKind kind, const std::byte* mine,
-                    std::byte* result, std::int64_t num_elements) = 0;
-  // Once, after every member has given equally much; called by the last to give.
-  virtual void complete() = 0;
-  // After complete(), by the member: what its backend does next finds `result` filled.
+  // A member lends its memory: from now on, in the order of `backend`'s work, `call.mine` may be
+  // read, until take() or abandon().
+  virtual void give(std::size_t member, Backend& backend, const CollectiveCall& call) = 0;
+  // Once, after every member has given equally much; called by the last to give. `attends`: of each
+  // member whether it will call launch() now; what others have to do, the caller's does.
+  virtual void complete(const std::vector<bool>& attends) = 0;
+  // After complete(), once each, by the member that called it and by those that attend, whatever
+  // the others do meanwhile. Puts on the devices what complete() did not.
+  virtual void launch(std::size_t member) { static_cast<void>(member); }
+  // After complete(), by the member: what its backend does next finds the result filled, and its
+  // memory is its own again.
   virtual void take(std::size_t member) = 0;
-  // Instead of take(): the member may free its memory; the peers are not affected, `result` is
-  // worth nothing.
+  // Before complete(), by a member that will not take(): it may free its memory; the peers are not
+  // affected.
   virtual void abandon(std::size_t member) = 0;
 };
 

@@ -53,13 +53,13 @@ class CpuExchange final : public Exchange {
  public:
   explicit CpuExchange(std::size_t num_members) : members_(num_members) {}
 
-  void give(std::size_t member, Backend&, ExchangeKind kind, const std::byte* mine,
-            std::byte* result, std::int64_t num_elements) override {
-    members_[member] = {.kind = kind,
-                        .part = {elements<Type>(mine), elements<Type>(mine) + num_elements},
-                        .result = elements<Type>(result)};
+  void give(std::size_t member, Backend&, const CollectiveCall& call) override {
+    const auto* mine = elements<Type>(call.mine);
+    members_[member] = {.kind = call.kind,
+                        .part = {mine, mine + call.num_elements},
+                        .result = elements<Type>(call.result)};
   }
-  void complete() override {
+  void complete(const std::vector<bool>&) override {
     std::vector<const std::byte*> parts;
     for (const Member& each : members_)
       parts.push_back(reinterpret_cast<const std::byte*>(each.part.data()));

@@ -115,6 +115,12 @@ class RecordingCommunicator final : public Communicator {
   int rank() const override { return inner_->rank(); }
   int size() const override { return inner_->size(); }
 
+  void all_reduce(Elements buffer, const std::string& what) override {
+    const TraceEvent event = collective(buffer.num_elements, what);
+    note(TraceEvent::Kind::kCollectiveWait, what, -1, buffer.num_elements, event.collective);
+    inner_->all_reduce(buffer, what);
+    count();
+  }
   std::unique_ptr<Work> start_all_reduce(Elements buffer, const std::string& what) override {
     TraceEvent event = collective(buffer.num_elements, what);
     auto work = inner_->start_all_reduce(buffer, what);

@@ -1,4 +1,7 @@
 // The contract of every communicator: what arrives, in which order, and what is counted.
+#include <chrono>
+#include <thread>
+
 #include "comm/runtimes.hpp"
 
 namespace culprit::test {
@@ -137,6 +140,59 @@ TEST_P(CommunicatorContractTest, StartedAllReduceCompletesAtItsWait) {
     EXPECT_EQ(first[0], 2.0F);
     one->wait();  // a second wait does nothing
     EXPECT_EQ(first[0], 2.0F);
+  });
+}
+
+TEST_P(CommunicatorContractTest, MembersMayComeAtAnyTime) {
+  for (int last = 0; last < 2; ++last)
+    run(2, [last](HostCommunicator& comm) {
+      const auto come_late = [&] {
+        if (comm.rank() == last) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      };
+      Floats sum{1.0F}, started{10.0F}, all(2);
+      come_late();
+      comm.all_reduce(sum, "sum");
+      EXPECT_EQ(sum[0], 2.0F);
+      come_late();
+      const auto work = comm.start_all_reduce(started, "started");
+      come_late();
+      work->wait();
+      EXPECT_EQ(started[0], 20.0F);
+      come_late();
+      comm.all_gather(sum, all, "gather");
+      EXPECT_EQ(all, (Floats{2.0F, 2.0F}));
+    });
+}
+
+TEST_P(CommunicatorContractTest, StartedAllReduceGoesOnWhileAMemberIsBusyElsewhere) {
+  run(2, [](HostCommunicator& comm) {
+    Floats sum{1.0F};
+    if (comm.rank() == 0) {
+      const auto work = comm.start_all_reduce(sum, "sum");
+      Floats told(1);
+      comm.receive(told, 1, "what the other has got");  // which needs this rank's part of the sum
+      EXPECT_EQ(told[0], 2.0F);
+      work->wait();
+    } else {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      comm.all_reduce(sum, "sum");
+      comm.send(sum, 0, "what the other has got");
+    }
+    EXPECT_EQ(sum[0], 2.0F);
+  });
+}
+
+TEST_P(CommunicatorContractTest, WorkAbandonedAfterAllCameLeavesThePeersUnaffected) {
+  run(2, [](HostCommunicator& comm) {
+    Floats buffer{1.0F}, told(1);
+    {
+      const auto work = comm.start_all_reduce(buffer, "abandoned");
+      if (comm.rank() == 1) work->wait();
+      if (comm.rank() == 1) comm.send(buffer, 0, "all have come");
+      if (comm.rank() == 0) comm.receive(told, 1, "all have come");
+    }
+    comm.all_reduce(buffer, "the next one");
+    EXPECT_EQ(buffer[0], 3.0F);
   });
 }
 

@@ -14,6 +14,9 @@ class MirrorCommunicator final : public Communicator {
   explicit MirrorCommunicator(Backend& backend) : backend_(backend) {}
   int rank() const override { return 1; }
   int size() const override { return 2; }
+  void all_reduce(Elements buffer, const std::string& what) override {
+    start_all_reduce(buffer, what)->wait();
+  }
   std::unique_ptr<Work> start_all_reduce(Elements buffer, const std::string&) override {
     ++reduced;
     live_bytes_at_start = backend_.counters().live_bytes;

@@ -97,7 +97,9 @@ class HostCommunicator {
     return work;
   }
   void all_reduce(Floats& buffer, const std::string& what) {
-    start_all_reduce(buffer, what)->wait();
+    const DeviceValues memory(backend_, buffer);
+    comm_->all_reduce(memory.elements(), what);
+    buffer = memory.to_host();
   }
   void all_gather(const Floats& mine, Floats& gathered, const std::string& what) {
     const DeviceValues in(backend_, mine), out(backend_, gathered);

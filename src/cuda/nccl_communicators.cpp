@@ -1,0 +1,127 @@
+#include "cuda/nccl_communicators.hpp"
+
+#include <fmt/format.h>
+
+#include <thread>
+
+#include "cuda/check.hpp"
+
+namespace culprit::cuda {
+namespace {
+
+// A cell's one step gains nothing by it, and it takes milliseconds.
+constexpr int kMeetingsBeforeRegistration = 2;
+constexpr std::size_t kMostRegistrations = 64;
+
+}  // namespace
+
+LaunchOrder::Turn LaunchOrder::take_turn(const std::vector<int>& devices) {
+  const std::lock_guard all(mutex_);
+  for (const int device : devices) {
+    Queue& queue = queues_.at(static_cast<std::size_t>(device));
+    const std::lock_guard lock(queue.mutex);
+    queue.turns.push_back(next_);
+  }
+  return next_++;
+}
+void LaunchOrder::await(Turn turn, int device) {
+  Queue& queue = queues_.at(static_cast<std::size_t>(device));
+  const auto is_first = [&] {
+    const std::lock_guard lock(queue.mutex);
+    return queue.turns.front() == turn;
+  };
+  while (!is_first()) std::this_thread::yield();
+}
+void LaunchOrder::end(int device) {
+  Queue& queue = queues_.at(static_cast<std::size_t>(device));
+  const std::lock_guard lock(queue.mutex);
+  queue.turns.pop_front();
+}
+
+InTurn::InTurn(LaunchOrder& order, LaunchOrder::Turn turn, std::vector<int> devices)
+    : order_(order), devices_(std::move(devices)) {
+  for (const int device : devices_) order_.await(turn, device);
+}
+InTurn::~InTurn() {
+  for (const int device : devices_) order_.end(device);
+}
+
+OnDevice::OnDevice(int device) {
+  check(cudaGetDevice(&before_), "cudaGetDevice");
+  if (before_ != device) check(cudaSetDevice(device), "cudaSetDevice");
+}
+OnDevice::~OnDevice() { cudaSetDevice(before_); }
+
+NcclCommunicators::~NcclCommunicators() {
+  for (const auto& [devices, comms] : made_)
+    for (const ncclComm_t comm : comms)
+      ncclCommAbort(comm);  // also where a device call failed half way
+}
+
+const std::vector<ncclComm_t>& NcclCommunicators::of(const std::vector<int>& devices, Use use) {
+  const std::lock_guard lock(mutex_);
+  auto& comms = made_[{devices, use}];
+  if (!comms.empty()) return comms;
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  if (use == Use::kBeside) {
+    config.maxCTAs = kBesideMultiprocessors;
+    config.cgaClusterSize = 0;  // a cluster waits until that many neighbours are free
+  }
+  ncclUniqueId id;
+  check_nccl(ncclGetUniqueId(&id), "ncclGetUniqueId");
+  std::vector<ncclComm_t> fresh(devices.size());
+  check_nccl(ncclGroupStart(), "ncclGroupStart");
+  for (std::size_t m = 0; m < devices.size(); ++m) {
+    const OnDevice there(devices[m]);
+    check_nccl(ncclCommInitRankConfig(&fresh[m], static_cast<int>(devices.size()), id,
+                                      static_cast<int>(m), &config),
+               "ncclCommInitRankConfig");
+  }
+  check_nccl(ncclGroupEnd(), "ncclGroupEnd");
+  comms = std::move(fresh);
+  return comms;
+}
+
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 27, 0)
+bool NcclCommunicators::is_registration_due(const std::vector<const std::byte*>& blocks) {
+  const std::lock_guard lock(mutex_);
+  if (meetings_.size() >= kMostRegistrations && meetings_.count(blocks) == 0) return false;
+  return ++meetings_[blocks] == kMeetingsBeforeRegistration;
+}
+void NcclCommunicators::register_blocks(const std::vector<ncclComm_t>& comms,
+                                        const std::vector<const std::byte*>& blocks,
+                                        std::size_t bytes) {
+  std::vector<ncclWindow_t> windows(comms.size());  // they go with their communicators
+  check_nccl(ncclGroupStart(), "ncclGroupStart");
+  for (std::size_t m = 0; m < comms.size(); ++m)
+    check_nccl(ncclCommWindowRegister(comms[m], const_cast<std::byte*>(blocks[m]), bytes,
+                                      &windows[m], NCCL_WIN_COLL_SYMMETRIC),
+               "ncclCommWindowRegister");
+  check_nccl(ncclGroupEnd(), "ncclGroupEnd");
+}
+#else
+bool NcclCommunicators::is_registration_due(const std::vector<const std::byte*>&) { return false; }
+void NcclCommunicators::register_blocks(const std::vector<ncclComm_t>&,
+                                        const std::vector<const std::byte*>&, std::size_t) {}
+#endif
+
+const BlockSource kNcclBlocks{
+    .allocate =
+        [](std::size_t bytes) {
+          void* data = nullptr;
+          if (ncclMemAlloc(&data, bytes) != ncclSuccess) cudaGetLastError();
+          return static_cast<std::byte*>(data);
+        },
+    .release =
+        [](std::byte* data) {
+          cudaDeviceSynchronize();  // unlike cudaFree it waits for nobody
+          ncclMemFree(data);
+        }};
+
+void check_nccl(ncclResult_t result, const char* call) {
+  if (result == ncclSuccess) return;
+  throw SetupError(fmt::format("[nccl] {}: {}, {}", call, ncclGetErrorString(result),
+                               ncclGetLastError(nullptr)));
+}
+
+}  // namespace culprit::cuda

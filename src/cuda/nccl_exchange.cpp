@@ -1,0 +1,158 @@
+#include "cuda/nccl_exchange.hpp"
+
+#include <thread>
+
+#include "cuda/check.hpp"
+#include "cuda/kernels.hpp"
+#include "cuda/nccl_type.hpp"
+
+namespace culprit::cuda {
+
+void NcclExchange::give(std::size_t member, Backend& backend, const CollectiveCall& call) {
+  Member& entry = members_[member];
+  entry.backend = &static_cast<NcclBackend&>(backend);
+  entry.device = entry.backend->device();
+  entry.call = call;
+  dtype_ = backend.dtype();
+  last_ = member;
+  if (call.in_order) {
+    entry.stream = entry.backend->stream();
+    return;
+  }
+  entry.stream = entry.backend->comm_stream();
+  entry.is_block = entry.backend->is_direct_block(call.mine);
+  entry.ready.emplace();
+  entry.begins.emplace();
+  entry.done.emplace();
+  entry.ready->record(entry.backend->stream());
+  entry.backend->collective_begins();
+}
+
+void NcclExchange::complete(const std::vector<bool>& attends) {
+  std::vector<int> devices;
+  bool is_in_order = true;
+  for (const Member& member : members_) {
+    devices.push_back(member.device);
+    is_mixed_ |= member.call.kind != members_[0].call.kind;
+    is_in_order &= member.call.in_order;
+  }
+  comms_ = &communicators_.of(devices, is_in_order ? NcclCommunicators::Use::kInOrder
+                                                   : NcclCommunicators::Use::kBeside);
+  registers_ = wants_registration();
+  for (std::size_t m = 0; m < members_.size(); ++m)
+    if (m == last_ || !attends[m] || registers_) parts_of_last_.push_back(m);
+  turn_ = communicators_.order().take_turn(devices);
+}
+
+bool NcclExchange::wants_registration() const {
+  if (is_mixed_ || part_bytes() < kDirectBytes) return false;
+  std::vector<const std::byte*> blocks;
+  for (const Member& member : members_) {
+    if (!member.is_block || member.substitute || member.call.kind != ExchangeKind::kSum) return false;
+    blocks.push_back(member.call.mine);
+  }
+  return communicators_.is_registration_due(blocks);
+}
+
+void NcclExchange::launch(std::size_t member) {
+  if (member != last_ && registers_) return;
+  const std::vector<std::size_t> parts =
+      member == last_ ? parts_of_last_ : std::vector<std::size_t>{member};
+  const auto all_are = [&](State state) {
+    for (const std::size_t m : parts) members_[m].state = state;
+  };
+  try {
+    put_on_devices(parts);
+  } catch (...) {
+    all_are(State::kFailed);
+    throw;
+  }
+  all_are(State::kLaunched);
+  // What this rank does next would else take all multiprocessors in the moment between.
+  if (members_[member].begins) members_[member].begins->make_wait(members_[member].backend->stream());
+}
+
+void NcclExchange::take(std::size_t member) {
+  const Member& entry = members_[member];
+  while (entry.state == State::kGiven) std::this_thread::yield();  // somebody is at it
+  if (entry.done) entry.backend->collective_ends();
+  if (entry.state == State::kFailed)
+    throw SetupError("[nccl] a collective was not put on its devices, see the other ranks");
+  if (registers_) entry.backend->keep_block(entry.call.mine);
+  if (entry.done) entry.done->make_wait(entry.backend->stream());
+}
+
+void NcclExchange::abandon(std::size_t member) {
+  Member& entry = members_[member];
+  if (entry.done) entry.backend->collective_ends();
+  const std::size_t mine = entry.count() * size_of(dtype_);
+  entry.substitute = std::make_unique<DeviceBlock>(
+      mine + (entry.call.kind == ExchangeKind::kSum ? mine : mine * members_.size()));
+  const cudaStream_t stream = entry.backend->stream();
+  check(cudaMemcpyAsync(entry.substitute->data(), entry.call.mine, mine, cudaMemcpyDeviceToDevice,
+                        stream),
+        "cudaMemcpyAsync");
+  entry.call.mine = entry.substitute->data();
+  entry.call.result = entry.substitute->data() + mine;
+  if (entry.ready) entry.ready->record(stream);
+}
+
+void NcclExchange::put_on_devices(const std::vector<std::size_t>& parts) {
+  std::vector<int> devices;
+  for (const std::size_t m : parts) devices.push_back(members_[m].device);
+  const InTurn scope(communicators_.order(), turn_, std::move(devices));
+  if (registers_) {
+    std::vector<const std::byte*> blocks;
+    for (const Member& member : members_) blocks.push_back(member.call.mine);
+    NcclCommunicators::register_blocks(*comms_, blocks, part_bytes());
+  }
+  for (const std::size_t m : parts) {
+    Member& member = members_[m];
+    if (member.ready) member.ready->make_wait(member.stream);
+    if (member.begins) member.begins->record(member.stream);
+    if (!is_mixed_) continue;
+    const OnDevice there(member.device);
+    member.gathered = std::make_unique<DeviceBlock>(part_bytes() * members_.size());
+  }
+  if (parts.size() > 1) check_nccl(ncclGroupStart(), "ncclGroupStart");
+  for (const std::size_t m : parts) check_nccl(call(m), "collective");
+  if (parts.size() > 1) check_nccl(ncclGroupEnd(), "ncclGroupEnd");
+  for (const std::size_t m : parts) {
+    Member& member = members_[m];
+    if (is_mixed_) take_own_kind(member);
+    if (member.done) member.done->record(member.stream);
+  }
+}
+
+ncclResult_t NcclExchange::call(std::size_t m) const {
+  const Member& member = members_[m];
+  const ncclComm_t comm = (*comms_)[m];
+  const ncclDataType_t type = nccl_type(dtype_);
+  if (is_mixed_)
+    return ncclAllGather(member.call.mine, member.gathered->data(), member.count(), type, comm,
+                         member.stream);
+  if (member.call.kind == ExchangeKind::kGather)
+    return ncclAllGather(member.call.mine, member.call.result, member.count(), type, comm,
+                         member.stream);
+  return ncclAllReduce(member.call.mine, member.call.result, member.count(), type, ncclSum, comm,
+                       member.stream);
+}
+
+// NCCL has no collective in which members ask for different things: everyone has gathered, and
+// takes what it asked for.
+void NcclExchange::take_own_kind(const Member& member) const {
+  const OnDevice there(member.device);
+  if (member.call.kind == ExchangeKind::kGather) {
+    check(cudaMemcpyAsync(member.call.result, member.gathered->data(),
+                          part_bytes() * members_.size(), cudaMemcpyDeviceToDevice, member.stream),
+          "cudaMemcpyAsync");
+    return;
+  }
+  Members pointers;
+  for (std::size_t m = 0; m < members_.size(); ++m)
+    pointers.mine[pointers.num_mine++] = member.gathered->data() + m * part_bytes();
+  pointers.result[pointers.num_results++] = member.call.result;
+  sum_members(dtype_, member.stream, pointers, member.call.num_elements);
+}
+
+}  // namespace culprit::cuda

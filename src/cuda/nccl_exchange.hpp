@@ -1,0 +1,62 @@
+// A collective among ranks with a GPU each, through NCCL.
+//
+// A member that attends puts its own part on its device. For the others, which are asleep or at
+// other work, the one that completed does, with its own, as one group: making a connection waits
+// for the peers' calls.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "cuda/nccl_backend.hpp"
+
+namespace culprit::cuda {
+
+class NcclExchange final : public Exchange {
+ public:
+  NcclExchange(std::size_t num_members, NcclCommunicators& communicators)
+      : members_(num_members), communicators_(communicators) {}
+
+  void give(std::size_t member, Backend& backend, const CollectiveCall& call) override;
+  void complete(const std::vector<bool>& attends) override;
+  void launch(std::size_t member) override;
+  void take(std::size_t member) override;
+  void abandon(std::size_t member) override;
+
+ private:
+  enum class State { kGiven, kLaunched, kFailed };
+  struct Member {
+    NcclBackend* backend = nullptr;  // not to be used by others: its rank may have left
+    int device = 0;
+    cudaStream_t stream = nullptr;
+    CollectiveCall call;
+    bool is_block = false;                    // its memory could be registered
+    // Of a collective beside the member's work: `begins` is when nothing is before it any more.
+    std::optional<Event> ready, begins, done;
+    std::unique_ptr<DeviceBlock> substitute;  // for memory that was abandoned
+    std::unique_ptr<DeviceBlock> gathered;    // all members' memory, where kinds are mixed
+    std::atomic<State> state{State::kGiven};
+    std::size_t count() const { return static_cast<std::size_t>(call.num_elements); }
+  };
+
+  std::size_t part_bytes() const { return members_[last_].count() * size_of(dtype_); }
+  bool wants_registration() const;
+  void put_on_devices(const std::vector<std::size_t>& parts);
+  ncclResult_t call(std::size_t member) const;
+  void take_own_kind(const Member& member) const;
+
+  DType dtype_ = DType::kFloat32;
+  std::deque<Member> members_;
+  std::size_t last_ = 0;                    // who gave last
+  std::vector<std::size_t> parts_of_last_;  // what it puts on devices
+  bool is_mixed_ = false;
+  bool registers_ = false;
+  NcclCommunicators& communicators_;
+  const std::vector<ncclComm_t>* comms_ = nullptr;
+  LaunchOrder::Turn turn_ = 0;
+};
+
+}  // namespace culprit::cuda
