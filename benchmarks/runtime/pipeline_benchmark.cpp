@@ -291,6 +291,12 @@ class Benchmark {
       return memory;
     };
     StepByHand hand(*calls, mine, weights, memory_of(engine.data()), memory_of(engine.targets()));
+    // One whole step of each, to be compared; both have warmed up then.
+    RankTimes result;
+    together.arrive_and_wait();
+    engine.step();
+    engine.finish();
+    result.same_traffic = has_traffic_of(engine, count_step(mine, range.end - range.first));
 #if CULPRIT_BENCHMARK_NCCL
     if (over_nccl()) {
       set_alone(*calls, true);
@@ -299,12 +305,8 @@ class Benchmark {
       set_alone(*calls, false);
     }
 #endif
-    // One whole step of each, to be compared; both have warmed up then.
-    RankTimes result;
     together.arrive_and_wait();
-    engine.step();
-    engine.finish();
-    result.same_traffic = has_traffic_of(engine, count_step(mine, range.end - range.first));
+    hand.connect();
     together.arrive_and_wait();
     hand.run(Extent::kWhole);
     calls->wait();

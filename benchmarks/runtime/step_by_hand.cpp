@@ -44,6 +44,17 @@ StepByHand::StepByHand(StepCalls& calls, const StepShape& shape, std::vector<Blo
   for (std::byte*& scalar : scalars_) scalar = calls_.allocate(1);
 }
 
+void StepByHand::connect() {
+  if (shape_.tp > 1) calls_.all_reduce(flow_[0], activation_);
+  calls_.wait();
+  for (const Way way : {Way::kActivation, Way::kGradient}) {
+    const bool downwards = way == Way::kActivation;
+    if (downwards ? !last() : !first()) calls_.send(way, 0, flow_[0], activation_);
+    if (downwards ? !first() : !last()) calls_.receive(way, flow_[1], activation_);
+    calls_.wait();
+  }
+}
+
 void StepByHand::run(Extent extent) {
   extent_ = extent;
   run_1f1b(

@@ -75,6 +75,10 @@ class StepByHand {
   StepByHand(StepCalls& calls, const StepShape& shape, std::vector<BlockWeights> blocks,
              std::vector<const std::byte*> data, std::vector<const std::byte*> targets);
 
+  // One exchange of each kind, each waited for. All ranks call it before the first step: NCCL
+  // connects two ranks at their first exchange, in which the hosts of both take part, and a host
+  // that is held up so may be one that a message under way waits for.
+  void connect();
   // One step, in 1F1B order.
   void run(Extent extent);
 
