@@ -17,8 +17,7 @@ ncclDataType_t nccl_type(DType dtype) {
 
 std::vector<ncclComm_t> communicators_of(const std::vector<int>& devices) {
   std::vector<ncclComm_t> comms(devices.size());
-  by_hand::nccl(
-      ncclCommInitAll(comms.data(), static_cast<int>(devices.size()), devices.data()));
+  by_hand::nccl(ncclCommInitAll(comms.data(), static_cast<int>(devices.size()), devices.data()));
   return comms;
 }
 
@@ -49,8 +48,7 @@ class CudaStepCalls final : public StepCalls {
         by_hand::cuda(cudaEventCreateWithFlags(&sent, cudaEventDisableTiming));
       const bool to_next = way == Way::kActivation;
       const bool has_next = s + 1 < shape.num_stages, has_previous = s > 0;
-      if (has_next)
-        (to_next ? direction.out : direction.in) = {pipes.pair(way, s, tp_rank, 0), 1};
+      if (has_next) (to_next ? direction.out : direction.in) = {pipes.pair(way, s, tp_rank, 0), 1};
       if (has_previous)
         (to_next ? direction.in : direction.out) = {pipes.pair(way, s - 1, tp_rank, 1), 0};
     }
@@ -107,8 +105,8 @@ class CudaStepCalls final : public StepCalls {
     by_hand::cuda(cudaStreamWaitEvent(direction.stream, hand_.ready, 0));
     by_hand::nccl(ncclSend(a, static_cast<std::size_t>(n), nccl_type(dtype_), direction.out.peer,
                            direction.out.comm, direction.stream));
-    by_hand::cuda(cudaEventRecord(direction.sent[static_cast<std::size_t>(slot)],
-                                  direction.stream));
+    by_hand::cuda(
+        cudaEventRecord(direction.sent[static_cast<std::size_t>(slot)], direction.stream));
   }
   void await_sent(Way way, int slot) override {  // no wait where it was never recorded
     by_hand::cuda(cudaStreamWaitEvent(

@@ -28,8 +28,8 @@ class NcclPipes {
 
  private:
   int tp_, num_stages_;
-  std::vector<std::vector<ncclComm_t>> tensor_;   // [stage][tp_rank]
-  std::vector<std::vector<ncclComm_t>> pairs_;    // [(way, stage, tp_rank)][end]
+  std::vector<std::vector<ncclComm_t>> tensor_;  // [stage][tp_rank]
+  std::vector<std::vector<ncclComm_t>> pairs_;   // [(way, stage, tp_rank)][end]
   std::size_t pair_index(Way way, int earlier_stage, int tp_rank) const;
 };
 

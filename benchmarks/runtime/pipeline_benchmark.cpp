@@ -49,7 +49,7 @@
 namespace culprit {
 namespace {
 
-constexpr double kMostRatio = 1.08;    // --check
+constexpr double kMostRatio = 1.08;  // --check
 constexpr double kMostPointsOff = 5.0;
 constexpr double kMostDeviation = 1e-2;
 
@@ -246,8 +246,12 @@ class Benchmark {
   bool over_nccl() const { return options_.choice.comm == "nccl"; }
   StepShape shape(int stage, int micro_batches) const {
     const Cell& cell = options_.cell;
-    return {.stage = stage, .num_stages = cell.pp, .tp = cell.tp,
-            .num_micro_batches = micro_batches, .tokens = cell.tokens, .hidden = cell.hidden,
+    return {.stage = stage,
+            .num_stages = cell.pp,
+            .tp = cell.tp,
+            .num_micro_batches = micro_batches,
+            .tokens = cell.tokens,
+            .hidden = cell.hidden,
             .loss_scale = cell.loss_scale};
   }
 
@@ -313,14 +317,11 @@ class Benchmark {
     result.deviation = compare(engine, hand, range, cell.acc);
     result.loss = engine.loss();
 
-    std::vector<Side> kinds{
-        {[&] { engine.step(); }, [&] { engine.finish(); }},
-        {[&] { hand.run(Extent::kWhole); }, [&] { calls->wait(); }},
-        {[&] { engine.step_with_cut_pipe(); }, [&] { engine.finish(); }}};
-    if (over_nccl())
-      kinds.push_back({[&] { hand.run(Extent::kBare); }, [&] { calls->wait(); }});
-    const std::vector<double> medians =
-        measure(together, kinds, options_.rounds, options_.steps);
+    std::vector<Side> kinds{{[&] { engine.step(); }, [&] { engine.finish(); }},
+                            {[&] { hand.run(Extent::kWhole); }, [&] { calls->wait(); }},
+                            {[&] { engine.step_with_cut_pipe(); }, [&] { engine.finish(); }}};
+    if (over_nccl()) kinds.push_back({[&] { hand.run(Extent::kBare); }, [&] { calls->wait(); }});
+    const std::vector<double> medians = measure(together, kinds, options_.rounds, options_.steps);
     result.engine = medians[0];
     result.hand = medians[1];
     result.busy = medians[2];
@@ -331,8 +332,7 @@ class Benchmark {
 
   std::unique_ptr<StepCalls> make_calls(EngineRank& engine, const StepShape& mine) const {
 #if CULPRIT_BENCHMARK_NCCL
-    if (over_nccl())
-      return cuda_step_calls(mine, engine.tp_rank(), options_.cell.dtype, *pipes_);
+    if (over_nccl()) return cuda_step_calls(mine, engine.tp_rank(), options_.cell.dtype, *pipes_);
 #endif
     static_cast<void>(mine);
     return backend_calls(engine.backend(), engine.tensor(), engine.pipe());
@@ -370,8 +370,7 @@ class Benchmark {
     }
     if (engine.targets().empty()) return worst;
     double loss = 0.0;
-    for (int m = 0; m < micro_batches; ++m)
-      loss += static_cast<double>(values(hand.loss(m), 1)[0]);
+    for (int m = 0; m < micro_batches; ++m) loss += static_cast<double>(values(hand.loss(m), 1)[0]);
     const double off = std::abs(loss - engine.loss()) / std::max(1e-30, std::abs(loss));
     return off <= worst ? worst : off;
   }
@@ -396,8 +395,8 @@ void print_counts(const Benchmark& benchmark, const Options& options) {
       options.micro_batches.front());
   for (int stage = 0; stage < cell.pp; ++stage) {
     const BlockRange range = blocks_of_stage(stage, cell);
-    const StepCounts counts = count_step(benchmark.shape(stage, options.micro_batches.front()),
-                                         range.end - range.first);
+    const StepCounts counts =
+        count_step(benchmark.shape(stage, options.micro_batches.front()), range.end - range.first);
     const auto gib = [&](std::int64_t elements) {
       return bytes * static_cast<double>(elements) / (1 << 30);
     };
@@ -432,14 +431,15 @@ bool report(const Options& options, const std::vector<std::vector<RankTimes>>& r
       same_traffic &= rank.same_traffic;
     }
     const double ratio = first.engine / first.hand;
-    const std::string bare =
-        over_nccl ? fmt::format("{:>10.1f}   {:>11.3f}   {:>11.3f}", first.bare * 1e6, ratio,
-                                first.engine / first.bare)
-                  : fmt::format("{:>10}   {:>11.3f}   {:>11}", "-", ratio, "-");
+    const std::string bare = over_nccl
+                                 ? fmt::format("{:>10.1f}   {:>11.3f}   {:>11.3f}",
+                                               first.bare * 1e6, ratio, first.engine / first.bare)
+                                 : fmt::format("{:>10}   {:>11.3f}   {:>11}", "-", ratio, "-");
     fmt::print("{:>13} {:>10.1f} {:>10.1f} {} {:>9.1e}\n", m, first.engine * 1e6, first.hand * 1e6,
                bare, off);
     lines += fmt::format(
-        "step tp={} pp={} comm={} acc={} engine_us={:.1f} hand_us={:.1f} ratio={:.3f}{} off={:.1e}\n",
+        "step tp={} pp={} comm={} acc={} engine_us={:.1f} hand_us={:.1f} ratio={:.3f}{} "
+        "off={:.1e}\n",
         cell.tp, cell.pp, options.choice.comm, m, first.engine * 1e6, first.hand * 1e6, ratio,
         over_nccl ? fmt::format(" bare_us={:.1f} bare_ratio={:.3f}", first.bare * 1e6,
                                 first.engine / first.bare)
@@ -470,10 +470,10 @@ bool report(const Options& options, const std::vector<std::vector<RankTimes>>& r
       "\nbubble, % of the step\nmicro-batches   measured   (S-1)/(M+S-1)    points   by the line   "
       "busy, us by stage\n");
   const int fewest = options.micro_batches.front(), most = options.micro_batches.back();
-  const double slope = runs.size() < 2 || most == fewest
-                           ? std::nan("")
-                           : (runs.back().front().engine - runs.front().front().engine) /
-                                 (most - fewest);
+  const double slope =
+      runs.size() < 2 || most == fewest
+          ? std::nan("")
+          : (runs.back().front().engine - runs.front().front().engine) / (most - fewest);
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const int m = options.micro_batches[i];
     const double step = runs[i].front().engine;
@@ -565,7 +565,8 @@ int main(int argc, char** argv) {
     if (options.choice.comm == "nccl" && options.choice.device == "cpu")
       options.choice.device = "cuda";
     if (options.choice.comm == "mpi" || options.choice.device.starts_with("cuda:"))
-      throw UsageError("--comm local or nccl, --device cpu or cuda: ranks are threads, from GPU 0 on");
+      throw UsageError(
+          "--comm local or nccl, --device cpu or cuda: ranks are threads, from GPU 0 on");
 #if !CULPRIT_BENCHMARK_NCCL
     if (options.choice.comm == "nccl") throw UnavailableError("--comm nccl: built without NCCL");
 #endif

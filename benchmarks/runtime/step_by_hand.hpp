@@ -92,8 +92,8 @@ class StepByHand {
 
  private:
   struct Layer {
-    std::byte *copy, *inner, *out;         // of its input, between the products, after both
-    const std::byte* input = nullptr;      // what its first product read
+    std::byte *copy, *inner, *out;     // of its input, between the products, after both
+    const std::byte* input = nullptr;  // what its first product read
   };
   // What a micro-batch in flight keeps.
   struct Slot {
