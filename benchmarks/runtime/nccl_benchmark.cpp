@@ -1,14 +1,10 @@
 // A tensor-parallel linear step and all-reduces through this engine and NCCL, against the same
 // calls by hand, in one run.
 //   nccl_benchmark [RANKS]      needs as many GPUs; every time is a median
-#include <cublas_v2.h>
-#include <cuda_runtime_api.h>
 #include <fmt/format.h>
 #include <nccl.h>
 
-#include <algorithm>
 #include <barrier>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
@@ -16,6 +12,7 @@
 #include "autograd/backward.hpp"
 #include "autograd/functions.hpp"
 #include "base/error.hpp"
+#include "by_hand.hpp"
 #include "filled_tensor.hpp"
 #include "parallel/regions.hpp"
 #include "runtime/open_runtime.hpp"
@@ -23,81 +20,7 @@
 namespace culprit {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-void require(bool ok, const char* what) {
-  if (ok) return;
-  fmt::print(stderr, "failed: {}\n", what);
-  std::exit(3);
-}
-void cuda(cudaError_t result) { require(result == cudaSuccess, cudaGetErrorString(result)); }
-void nccl(ncclResult_t result) { require(result == ncclSuccess, ncclGetErrorString(result)); }
-void blas(cublasStatus_t result) {
-  require(result == CUBLAS_STATUS_SUCCESS, cublasGetStatusString(result));
-}
-
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
-                   values.end());
-  return values[values.size() / 2];
-}
-
-// One rank's side of a measurement: `step` puts work on its way, `wait` waits for all of it.
-struct Side {
-  std::function<void()> step, wait;
-};
-
-// Median seconds a step over `rounds` of `repeats`, of each kind in turn, so that all see the same
-// clocks. Ranks start together.
-std::vector<double> measure(std::barrier<>& together, const std::vector<Side>& kinds, int rounds,
-                            int repeats) {
-  std::vector<std::vector<double>> times(kinds.size());
-  for (int round = 0; round <= rounds; ++round)
-    for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
-      kinds[kind].wait();
-      together.arrive_and_wait();
-      const auto start = Clock::now();
-      for (int i = 0; i < repeats; ++i) kinds[kind].step();
-      kinds[kind].wait();
-      if (round > 0)
-        times[kind].push_back(std::chrono::duration<double>(Clock::now() - start).count() /
-                              repeats);
-    }
-  std::vector<double> medians;
-  for (auto& list : times) medians.push_back(median(std::move(list)));
-  return medians;
-}
-
-// The calls by hand on one GPU.
-struct ByHand {
-  ByHand(int device, ncclComm_t communicator) : comm(communicator) {
-    cuda(cudaSetDevice(device));
-    cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    cuda(cudaStreamCreateWithFlags(&comm_stream, cudaStreamNonBlocking));
-    cuda(cudaEventCreateWithFlags(&ready, cudaEventDisableTiming));
-    cuda(cudaEventCreateWithFlags(&done, cudaEventDisableTiming));
-    blas(cublasCreate(&handle));
-    blas(cublasSetStream(handle, stream));
-    cuda(cudaMalloc(&workspace, 32 << 20));
-    blas(cublasSetWorkspace(handle, workspace, 32 << 20));
-  }
-  // Row-major c[m,n] = op(a) op(b), float16 with float32 accumulation.
-  void matmul(const void* a, bool ta, const void* b, bool tb, void* c, int m, int n, int k) {
-    const float one = 1.0F, zero = 0.0F;
-    blas(cublasGemmEx(handle, tb ? CUBLAS_OP_T : CUBLAS_OP_N, ta ? CUBLAS_OP_T : CUBLAS_OP_N, n, m,
-                      k, &one, b, CUDA_R_16F, tb ? k : n, a, CUDA_R_16F, ta ? m : k, &zero, c,
-                      CUDA_R_16F, n, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
-  }
-  void wait() {
-    cuda(cudaStreamSynchronize(stream));
-    cuda(cudaStreamSynchronize(comm_stream));
-  }
-  ncclComm_t comm;
-  cudaStream_t stream{}, comm_stream{};
-  cudaEvent_t ready{}, done{};
-  cublasHandle_t handle{};
-  void* workspace{};
-};
+using namespace by_hand;
 
 struct Job {
   int ranks;

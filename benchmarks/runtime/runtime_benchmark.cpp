@@ -4,7 +4,6 @@
 //   runtime_benchmark [cpu|cuda[:INDEX]]
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <barrier>
 #include <chrono>
 #include <cstdio>
@@ -15,12 +14,12 @@
 #include "autograd/functions.hpp"
 #include "base/error.hpp"
 #include "filled_tensor.hpp"
+#include "measure.hpp"
 #include "runtime/open_runtime.hpp"
 
 namespace culprit {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
@@ -29,12 +28,6 @@ double seconds_since(Clock::time_point start) {
 void finish(Backend& backend, std::byte* any_element) {
   float value = 0.0F;
   backend.download(any_element, {&value, 1});
-}
-
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
-                   values.end());
-  return values[values.size() / 2];
 }
 
 // Median seconds a call of each of `bodies` over `rounds`, each with `repeats` calls and waited

@@ -28,6 +28,7 @@ void PipelineStage::run() {
   run_1f1b(
       policy_.stage, policy_.num_stages, policy_.num_micro_batches, [this](int m) { forward(m); },
       [this](int m) { backward(m); });
+  add_up_losses();
   phase_ = {Phase::Pass::kFinish, 0};
 }
 
@@ -125,9 +126,15 @@ Tensor PipelineStage::divided_and_scaled(const Tensor& loss) {
   const double share = 1.0 / policy_.num_micro_batches;
   const bool immediate = policy_.loss_division == LossDivision::kImmediate;
   const Tensor divided = immediate ? scale(context_, loss, share) : loss;
-  const double value = static_cast<double>(divided.impl()->to_host()[0]);
-  loss_ += immediate ? value : value * share;
+  losses_.push_back(divided.impl());
   return policy_.loss_scale == 1.0 ? divided : scale(context_, divided, policy_.loss_scale);
+}
+
+void PipelineStage::add_up_losses() {
+  const bool divided = policy_.loss_division == LossDivision::kImmediate;
+  const double share = divided ? 1.0 : 1.0 / policy_.num_micro_batches;
+  for (const auto& loss : losses_) loss_ += static_cast<double>(loss->to_host()[0]) * share;
+  losses_.clear();
 }
 
 void PipelineStage::backward(int micro_batch) {

@@ -79,6 +79,9 @@ class PipelineStage {
   // The next stage sent none for `output`. Errors: NO_INPUT_GRAD, NO_GRAD_FN.
   [[noreturn]] void refuse_no_gradient(const Tensor& output) const;
   Tensor divided_and_scaled(const Tensor& loss);
+  // Reads the micro-batches' losses, at the end of the step: earlier the host would wait for the
+  // device in each of them and could not run ahead of it.
+  void add_up_losses();
   bool first() const { return policy_.stage == 0; }
   bool last() const { return policy_.stage == policy_.num_stages - 1; }
 
@@ -88,6 +91,7 @@ class PipelineStage {
   Communicator* pipe_;
   Phase phase_;
   double loss_ = 0.0;
+  std::vector<std::shared_ptr<TensorImpl>> losses_;  // of the micro-batches, not yet read
   int released_outputs_ = 0;
   std::deque<std::vector<Tensor>> inputs_, outputs_;  // of the micro-batches in flight, oldest first
   Tensor send_buffer_;
