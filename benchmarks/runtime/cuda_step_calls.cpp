@@ -48,9 +48,11 @@ class CudaStepCalls final : public StepCalls {
         by_hand::cuda(cudaEventCreateWithFlags(&sent, cudaEventDisableTiming));
       const bool to_next = way == Way::kActivation;
       const bool has_next = s + 1 < shape.num_stages, has_previous = s > 0;
-      if (has_next) (to_next ? direction.out : direction.in) = {pipes.pair(way, s, tp_rank, 0), 1};
-      if (has_previous)
-        (to_next ? direction.in : direction.out) = {pipes.pair(way, s - 1, tp_rank, 1), 0};
+      End &next = to_next ? direction.out : direction.in,
+          &previous = to_next ? direction.in : direction.out;
+      next.peer = 1;  // the later stage is rank 1 of a pair
+      if (has_next) next.comm = pipes.pair(way, s, tp_rank, 0);
+      if (has_previous) previous.comm = pipes.pair(way, s - 1, tp_rank, 1);
     }
   }
   ~CudaStepCalls() override {

@@ -84,6 +84,9 @@ class CutPipe final : public Communicator {
       : backend_(backend), rank_(rank), size_(size), stand_in_(std::move(stand_in)) {}
   int rank() const override { return rank_; }
   int size() const override { return size_; }
+  void all_reduce(Elements, const std::string& what) override {
+    throw std::logic_error("[cut pipe] " + what);
+  }
   std::unique_ptr<Work> start_all_reduce(Elements, const std::string& what) override {
     throw std::logic_error("[cut pipe] " + what);
   }

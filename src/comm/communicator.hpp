@@ -76,8 +76,8 @@ class World {
   virtual ~World() = default;
   // The group of `members` (world ranks, in group-rank order) as seen by world rank `me`, whose
   // memory is `backend`'s. Every member must use the same list; `group_id` tells groups of equal
-  // members apart. The world and the backend must outlive it. Errors: std::invalid_argument when
-  // `me` is no member.
+  // members apart, and a rank asks for it once. The world and the backend must outlive it. Errors:
+  // std::invalid_argument when `me` is no member.
   virtual std::unique_ptr<Communicator> group(int group_id, std::vector<int> members, int me,
                                               Backend& backend) = 0;
   // Called by a rank's thread when it ends. A rank that failed has left: who waits for it is lost.

@@ -23,6 +23,11 @@ void LocalWorld::failed(int world_rank) {
   settle();
 }
 
+LocalWorld::Group& LocalWorld::group_of(int group_id) {
+  const auto held = lock();
+  return groups_[group_id];
+}
+
 std::unique_lock<std::mutex> LocalWorld::lock() {
   std::unique_lock held(mutex_, std::defer_lock);
   // It is held for less time than falling asleep for it takes.
@@ -124,17 +129,17 @@ class LocalCommunicator final : public MemberCommunicator {
                     Backend& backend)
       : MemberCommunicator(std::move(members), me, backend, world.started_sends_.at(me)),
         world_(world),
-        group_id_(group_id) {}
+        group_id_(group_id),
+        group_(world.group_of(group_id)) {}
 
  private:
   std::unique_ptr<Work> join(const CollectiveCall& call, const std::string& what) override {
     const auto mine = static_cast<std::size_t>(rank());
-    const LocalWorld::CollectiveKey key{group_id_, next_call_++};
     std::shared_ptr<LocalWorld::Collective> collective;
     bool launches = false;
     {
       const auto held = world_.lock();
-      collective = come(key, mine, call);
+      collective = come(mine, call);
       launches = collective->all_came;
       if (launches) world_.settle();
     }
@@ -152,16 +157,16 @@ class LocalCommunicator final : public MemberCommunicator {
     return false;
   }
   // Under the world's mutex.
-  std::shared_ptr<LocalWorld::Collective> come(const LocalWorld::CollectiveKey& key,
-                                               std::size_t mine, const CollectiveCall& call) {
-    auto& entry = world_.collectives_[key];
-    if (!entry) {
-      entry = std::make_shared<LocalWorld::Collective>();
-      entry->exchange = backend().make_exchange(members().size());
-      entry->num_elements.resize(members().size());
-      entry->attends.resize(members().size());
+  std::shared_ptr<LocalWorld::Collective> come(std::size_t mine, const CollectiveCall& call) {
+    const std::uint64_t place = next_call_++ - group_.first_call;
+    if (place == group_.collectives.size()) {
+      auto fresh = std::make_shared<LocalWorld::Collective>();
+      fresh->exchange = backend().make_exchange(members().size());
+      fresh->num_elements.resize(members().size());
+      fresh->attends.resize(members().size());
+      group_.collectives.push_back(std::move(fresh));
     }
-    const std::shared_ptr<LocalWorld::Collective> collective = entry;
+    std::shared_ptr<LocalWorld::Collective> collective = group_.collectives.at(place);
     collective->exchange->give(mine, backend(), call);
     collective->num_elements[mine] = call.num_elements;
     collective->attends[mine] = world_.patience_.count() > 0;
@@ -171,7 +176,9 @@ class LocalCommunicator final : public MemberCommunicator {
         std::any_of(counts.begin(), counts.end(), [&](const auto& c) { return *c != *counts[0]; });
     if (!collective->is_mismatch) collective->exchange->complete(collective->attends);
     collective->all_came = true;
-    world_.collectives_.erase(key);
+    // The oldest: every member comes to the calls in their order.
+    group_.collectives.pop_front();
+    ++group_.first_call;
     return collective;
   }
 
@@ -200,6 +207,7 @@ class LocalCommunicator final : public MemberCommunicator {
 
   LocalWorld& world_;
   int group_id_;
+  LocalWorld::Group& group_;
   std::uint64_t next_call_ = 0;
 };
 

@@ -47,13 +47,19 @@ class LocalWorld final : public World {
     bool is_mismatch = false;  // they came with unequally much
     std::atomic<bool> all_came{false};
   };
-  using CollectiveKey = std::pair<int, std::uint64_t>;  // group id, call number in the group
+  // A group's collectives that some member has yet to come to, oldest first, from call number
+  // `first_call` on.
+  struct Group {
+    std::uint64_t first_call = 0;
+    std::deque<std::shared_ptr<Collective>> collectives;
+  };
   struct Message {
     std::shared_ptr<Parcel> parcel;  // null: a none
     std::int64_t num_elements = 0;
   };
   using ChannelKey = std::pair<int, std::pair<int, int>>;  // group id, (from, to) world ranks
 
+  Group& group_of(int group_id);
   std::unique_lock<std::mutex> lock();
   // Looks out for a change until `seen()`, at most for the patience. Returns the last answer.
   template <class Seen>
@@ -70,7 +76,7 @@ class LocalWorld final : public World {
   std::atomic<std::uint64_t> changes_{0};      // what settle() was called for, counted
   std::vector<std::condition_variable> wake_;  // by rank
   std::vector<StartedSends> started_sends_;    // by rank, each its thread's alone
-  std::map<CollectiveKey, std::shared_ptr<Collective>> collectives_;  // some member has yet to come
+  std::map<int, Group> groups_;                // by group id
   std::map<ChannelKey, std::deque<Message>> channels_;
 };
 

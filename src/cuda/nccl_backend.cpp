@@ -19,7 +19,39 @@ class NcclParcel final : public Parcel {
   cudaStream_t stream;  // its stream for transfers
 };
 
+// Turns on two devices: taken, waited for, and ended when the scope is left.
+class PairInTurn {
+ public:
+  PairInTurn(LaunchOrder& order, int from, int to) : order_(order), from_(from), to_(to) {
+    LaunchOrder::Turn turn_from = 0, turn_to = 0;
+    {
+      const auto both = order_.lock();
+      turn_from = order_.next_turn(from);
+      turn_to = order_.next_turn(to);
+    }
+    order_.await(turn_from, from);
+    order_.await(turn_to, to);
+  }
+  ~PairInTurn() {
+    order_.end(from_);
+    order_.end(to_);
+  }
+  PairInTurn(const PairInTurn&) = delete;
+  PairInTurn& operator=(const PairInTurn&) = delete;
+
+ private:
+  LaunchOrder& order_;
+  int from_, to_;
+};
+
 }  // namespace
+
+const std::vector<ncclComm_t>& NcclBackend::communicators(const std::vector<int>& devices,
+                                                          NcclCommunicators::Use use) {
+  LastGroup& last = use == NcclCommunicators::Use::kInOrder ? last_in_order_ : last_beside_;
+  if (last.devices != devices) last = {devices, &communicators_.of(devices, use)};
+  return *last.comms;
+}
 
 std::unique_ptr<Parcel> NcclBackend::parcel_of(std::unique_ptr<ParcelPool::Block> block) {
   return std::make_unique<NcclParcel>(parcels(), std::move(block), device_, comm_stream());
@@ -32,11 +64,9 @@ void NcclBackend::unpack(Parcel& parcel, std::byte* c, std::int64_t num_elements
   auto& sent = static_cast<NcclParcel&>(parcel);
   if (sent.device == device_)
     return copy_from(*sent.block, c, num_elements);  // to itself: NCCL refuses one device twice
-  const std::vector<int> devices{sent.device, device_};
   const std::vector<ncclComm_t>& comms =
-      communicators_.of(devices, NcclCommunicators::Use::kInOrder);
-  LaunchOrder& order = communicators_.order();
-  const InTurn scope(order, order.take_turn(devices), devices);
+      communicators({sent.device, device_}, NcclCommunicators::Use::kInOrder);
+  const PairInTurn turns(communicators_.order(), sent.device, device_);
   const auto count = static_cast<std::size_t>(num_elements);
   const OnDevice there(sent.device);
   sent.block->last_use.make_wait(sent.stream);

@@ -25,6 +25,9 @@ class NcclBackend final : public CudaBackend {
 
   int device() const { return device_; }
 
+  // NcclCommunicators::of, remembered: most calls of a rank are of one group.
+  const std::vector<ncclComm_t>& communicators(const std::vector<int>& devices,
+                                               NcclCommunicators::Use use);
   // What this rank's collectives ask of it. A collective beside its products, from the call to the
   // moment it is waited for: they leave it some multiprocessors meanwhile.
   void collective_begins();
@@ -37,6 +40,11 @@ class NcclBackend final : public CudaBackend {
  private:
   int device_;
   NcclCommunicators& communicators_;
+  struct LastGroup {
+    std::vector<int> devices;
+    const std::vector<ncclComm_t>* comms = nullptr;
+  };
+  LastGroup last_in_order_, last_beside_;
   int collectives_beside_ = 0;
 };
 

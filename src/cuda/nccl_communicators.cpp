@@ -15,35 +15,8 @@ constexpr std::size_t kMostRegistrations = 64;
 
 }  // namespace
 
-LaunchOrder::Turn LaunchOrder::take_turn(const std::vector<int>& devices) {
-  const std::lock_guard all(mutex_);
-  for (const int device : devices) {
-    Queue& queue = queues_.at(static_cast<std::size_t>(device));
-    const std::lock_guard lock(queue.mutex);
-    queue.turns.push_back(next_);
-  }
-  return next_++;
-}
 void LaunchOrder::await(Turn turn, int device) {
-  Queue& queue = queues_.at(static_cast<std::size_t>(device));
-  const auto is_first = [&] {
-    const std::lock_guard lock(queue.mutex);
-    return queue.turns.front() == turn;
-  };
-  while (!is_first()) std::this_thread::yield();
-}
-void LaunchOrder::end(int device) {
-  Queue& queue = queues_.at(static_cast<std::size_t>(device));
-  const std::lock_guard lock(queue.mutex);
-  queue.turns.pop_front();
-}
-
-InTurn::InTurn(LaunchOrder& order, LaunchOrder::Turn turn, std::vector<int> devices)
-    : order_(order), devices_(std::move(devices)) {
-  for (const int device : devices_) order_.await(turn, device);
-}
-InTurn::~InTurn() {
-  for (const int device : devices_) order_.end(device);
+  while (at(device).now != turn) std::this_thread::yield();
 }
 
 OnDevice::OnDevice(int device) {

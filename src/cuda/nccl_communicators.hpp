@@ -3,6 +3,7 @@
 
 #include <nccl.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -17,41 +18,30 @@ namespace culprit::cuda {
 
 // What several devices do together must be put on all of them in the same order, or each can wait
 // for what another has yet to begin; but each device's own thread is to put it there. So whatever
-// has met takes a turn on all of its devices at once, and is put on each when its turn there has
-// come. Thread-safe.
+// has met takes a turn on each of its devices, all at once, and is put on each when its turn there
+// has come. Thread-safe.
 class LaunchOrder {
  public:
   using Turn = std::uint64_t;
 
-  explicit LaunchOrder(int num_devices) : queues_(static_cast<std::size_t>(num_devices)) {}
-  // The last turn so far on all of `devices`. Must be waited for and ended on each of them, by any
-  // thread.
-  Turn take_turn(const std::vector<int>& devices);
+  explicit LaunchOrder(int num_devices) : devices_(static_cast<std::size_t>(num_devices)) {}
+  // To be held over all next_turn() of what is put on the devices together.
+  std::unique_lock<std::mutex> lock() { return std::unique_lock(mutex_); }
+  // The last turn so far on `device`. Must be waited for and ended, by any thread.
+  Turn next_turn(int device) { return at(device).next++; }
   // Waits, briefly: whoever is before is being put there.
   void await(Turn turn, int device);
-  void end(int device);
+  void end(int device) { ++at(device).now; }
 
  private:
-  struct Queue {
-    std::mutex mutex;
-    std::deque<Turn> turns;
+  struct alignas(64) Queue {
+    Turn next = 0;
+    std::atomic<Turn> now{0};
   };
+  Queue& at(int device) { return devices_.at(static_cast<std::size_t>(device)); }
+
   std::mutex mutex_;
-  Turn next_ = 0;
-  std::deque<Queue> queues_;  // by device
-};
-
-// Turns taken on devices: waited for, and ended when the scope is left.
-class InTurn {
- public:
-  InTurn(LaunchOrder& order, LaunchOrder::Turn turn, std::vector<int> devices);
-  ~InTurn();
-  InTurn(const InTurn&) = delete;
-  InTurn& operator=(const InTurn&) = delete;
-
- private:
-  LaunchOrder& order_;
-  std::vector<int> devices_;
+  std::deque<Queue> devices_;
 };
 
 // Makes `device` the thread's for a scope: events and memory belong to the device that is current
@@ -80,7 +70,7 @@ class NcclCommunicators {
   NcclCommunicators& operator=(const NcclCommunicators&) = delete;
 
   // One a device, in their order; each to be used by one thread at a time, as order() gives for it.
-  // Errors: SetupError.
+  // The reference stays good. Errors: SetupError.
   const std::vector<ncclComm_t>& of(const std::vector<int>& devices, Use use);
   LaunchOrder& order() { return order_; }
 

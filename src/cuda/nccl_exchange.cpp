@@ -7,6 +7,29 @@
 #include "cuda/nccl_type.hpp"
 
 namespace culprit::cuda {
+namespace {
+
+// The turns of some members: waited for, and ended when the scope is left.
+template <class Members>
+class TurnsOf {
+ public:
+  TurnsOf(LaunchOrder& order, Members members, std::span<const std::size_t> parts)
+      : order_(order), members_(members), parts_(parts) {
+    for (const std::size_t m : parts_) order_.await(members_[m].turn, members_[m].device);
+  }
+  ~TurnsOf() {
+    for (const std::size_t m : parts_) order_.end(members_[m].device);
+  }
+  TurnsOf(const TurnsOf&) = delete;
+  TurnsOf& operator=(const TurnsOf&) = delete;
+
+ private:
+  LaunchOrder& order_;
+  Members members_;
+  std::span<const std::size_t> parts_;
+};
+
+}  // namespace
 
 void NcclExchange::give(std::size_t member, Backend& backend, const CollectiveCall& call) {
   Member& entry = members_[member];
@@ -31,23 +54,24 @@ void NcclExchange::give(std::size_t member, Backend& backend, const CollectiveCa
 void NcclExchange::complete(const std::vector<bool>& attends) {
   std::vector<int> devices;
   bool is_in_order = true;
-  for (const Member& member : members_) {
+  for (const Member& member : members()) {
     devices.push_back(member.device);
     is_mixed_ |= member.call.kind != members_[0].call.kind;
     is_in_order &= member.call.in_order;
   }
-  comms_ = &communicators_.of(devices, is_in_order ? NcclCommunicators::Use::kInOrder
-                                                   : NcclCommunicators::Use::kBeside);
+  comms_ = &members_[last_].backend->communicators(
+      devices, is_in_order ? NcclCommunicators::Use::kInOrder : NcclCommunicators::Use::kBeside);
   registers_ = wants_registration();
-  for (std::size_t m = 0; m < members_.size(); ++m)
+  for (std::size_t m = 0; m < num_members_; ++m)
     if (m == last_ || !attends[m] || registers_) parts_of_last_.push_back(m);
-  turn_ = communicators_.order().take_turn(devices);
+  const auto all = communicators_.order().lock();
+  for (Member& member : members()) member.turn = communicators_.order().next_turn(member.device);
 }
 
 bool NcclExchange::wants_registration() const {
   if (is_mixed_ || part_bytes() < kDirectBytes) return false;
   std::vector<const std::byte*> blocks;
-  for (const Member& member : members_) {
+  for (const Member& member : members()) {
     if (!member.is_block || member.substitute || member.call.kind != ExchangeKind::kSum) return false;
     blocks.push_back(member.call.mine);
   }
@@ -56,8 +80,8 @@ bool NcclExchange::wants_registration() const {
 
 void NcclExchange::launch(std::size_t member) {
   if (member != last_ && registers_) return;
-  const std::vector<std::size_t> parts =
-      member == last_ ? parts_of_last_ : std::vector<std::size_t>{member};
+  const std::span<const std::size_t> own(&member, 1),
+      parts = member == last_ ? std::span<const std::size_t>(parts_of_last_) : own;
   const auto all_are = [&](State state) {
     for (const std::size_t m : parts) members_[m].state = state;
   };
@@ -87,7 +111,7 @@ void NcclExchange::abandon(std::size_t member) {
   if (entry.done) entry.backend->collective_ends();
   const std::size_t mine = entry.count() * size_of(dtype_);
   entry.substitute = std::make_unique<DeviceBlock>(
-      mine + (entry.call.kind == ExchangeKind::kSum ? mine : mine * members_.size()));
+      mine + (entry.call.kind == ExchangeKind::kSum ? mine : mine * num_members_));
   const cudaStream_t stream = entry.backend->stream();
   check(cudaMemcpyAsync(entry.substitute->data(), entry.call.mine, mine, cudaMemcpyDeviceToDevice,
                         stream),
@@ -97,13 +121,11 @@ void NcclExchange::abandon(std::size_t member) {
   if (entry.ready) entry.ready->record(stream);
 }
 
-void NcclExchange::put_on_devices(const std::vector<std::size_t>& parts) {
-  std::vector<int> devices;
-  for (const std::size_t m : parts) devices.push_back(members_[m].device);
-  const InTurn scope(communicators_.order(), turn_, std::move(devices));
+void NcclExchange::put_on_devices(std::span<const std::size_t> parts) {
+  const TurnsOf turns(communicators_.order(), members(), parts);
   if (registers_) {
     std::vector<const std::byte*> blocks;
-    for (const Member& member : members_) blocks.push_back(member.call.mine);
+    for (const Member& member : members()) blocks.push_back(member.call.mine);
     NcclCommunicators::register_blocks(*comms_, blocks, part_bytes());
   }
   for (const std::size_t m : parts) {
@@ -112,7 +134,7 @@ void NcclExchange::put_on_devices(const std::vector<std::size_t>& parts) {
     if (member.begins) member.begins->record(member.stream);
     if (!is_mixed_) continue;
     const OnDevice there(member.device);
-    member.gathered = std::make_unique<DeviceBlock>(part_bytes() * members_.size());
+    member.gathered = std::make_unique<DeviceBlock>(part_bytes() * num_members_);
   }
   if (parts.size() > 1) check_nccl(ncclGroupStart(), "ncclGroupStart");
   for (const std::size_t m : parts) check_nccl(call(m), "collective");
@@ -144,12 +166,12 @@ void NcclExchange::take_own_kind(const Member& member) const {
   const OnDevice there(member.device);
   if (member.call.kind == ExchangeKind::kGather) {
     check(cudaMemcpyAsync(member.call.result, member.gathered->data(),
-                          part_bytes() * members_.size(), cudaMemcpyDeviceToDevice, member.stream),
+                          part_bytes() * num_members_, cudaMemcpyDeviceToDevice, member.stream),
           "cudaMemcpyAsync");
     return;
   }
   Members pointers;
-  for (std::size_t m = 0; m < members_.size(); ++m)
+  for (std::size_t m = 0; m < num_members_; ++m)
     pointers.mine[pointers.num_mine++] = member.gathered->data() + m * part_bytes();
   pointers.result[pointers.num_results++] = member.call.result;
   sum_members(dtype_, member.stream, pointers, member.call.num_elements);

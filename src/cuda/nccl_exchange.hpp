@@ -6,9 +6,9 @@
 #pragma once
 
 #include <atomic>
-#include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "cuda/nccl_backend.hpp"
@@ -18,7 +18,9 @@ namespace culprit::cuda {
 class NcclExchange final : public Exchange {
  public:
   NcclExchange(std::size_t num_members, NcclCommunicators& communicators)
-      : members_(num_members), communicators_(communicators) {}
+      : num_members_(num_members),
+        members_(std::make_unique<Member[]>(num_members)),
+        communicators_(communicators) {}
 
   void give(std::size_t member, Backend& backend, const CollectiveCall& call) override;
   void complete(const std::vector<bool>& attends) override;
@@ -34,6 +36,7 @@ class NcclExchange final : public Exchange {
     cudaStream_t stream = nullptr;
     CollectiveCall call;
     bool is_block = false;                    // its memory could be registered
+    LaunchOrder::Turn turn = 0;
     // Of a collective beside the member's work: `begins` is when nothing is before it any more.
     std::optional<Event> ready, begins, done;
     std::unique_ptr<DeviceBlock> substitute;  // for memory that was abandoned
@@ -42,21 +45,22 @@ class NcclExchange final : public Exchange {
     std::size_t count() const { return static_cast<std::size_t>(call.num_elements); }
   };
 
+  std::span<Member> members() const { return {members_.get(), num_members_}; }
   std::size_t part_bytes() const { return members_[last_].count() * size_of(dtype_); }
   bool wants_registration() const;
-  void put_on_devices(const std::vector<std::size_t>& parts);
+  void put_on_devices(std::span<const std::size_t> parts);
   ncclResult_t call(std::size_t member) const;
   void take_own_kind(const Member& member) const;
 
   DType dtype_ = DType::kFloat32;
-  std::deque<Member> members_;
+  std::size_t num_members_;
+  std::unique_ptr<Member[]> members_;
   std::size_t last_ = 0;                    // who gave last
   std::vector<std::size_t> parts_of_last_;  // what it puts on devices
   bool is_mixed_ = false;
   bool registers_ = false;
   NcclCommunicators& communicators_;
   const std::vector<ncclComm_t>* comms_ = nullptr;
-  LaunchOrder::Turn turn_ = 0;
 };
 
 }  // namespace culprit::cuda
