@@ -8,7 +8,7 @@
 namespace culprit {
 
 LocalWorld::LocalWorld(int size, std::chrono::microseconds patience)
-    : ranks_(size), patience_(patience), wake_(ranks_.size()), started_sends_(wake_.size()) {}
+    : patience_(patience), ranks_(size), wake_(ranks_.size()), started_sends_(wake_.size()) {}
 LocalWorld::~LocalWorld() = default;
 
 void LocalWorld::finished(int world_rank) {
@@ -49,22 +49,28 @@ bool LocalWorld::look_out(Seen seen) const {
 void LocalWorld::wait(std::unique_lock<std::mutex>& lock, int me, const std::string& what,
                       RankTable::Missing missing) {
   if (missing().empty()) return;
+  ++watchers_;
   for (bool is_change = patience_.count() > 0; is_change;) {
     const std::uint64_t before = changes_;
     lock.unlock();
     is_change = look_out([&] { return changes_ != before; });
     lock = this->lock();
-    if (missing().empty()) return;
+    if (missing().empty()) {
+      --watchers_;
+      return;
+    }
   }
   ranks_.starts_waiting(me, what, std::move(missing));
   settle();
   wake_[me].wait(lock, [&] { return ranks_.verdict(me) != RankTable::Verdict::kNone; });
+  --watchers_;
   ranks_.goes_on(me);
   if (ranks_.verdict(me) == RankTable::Verdict::kPeerLost) throw PeerLostError(ranks_.reason(me));
   if (ranks_.verdict(me) == RankTable::Verdict::kHang) throw HangError(ranks_.reason(me));
 }
 
 void LocalWorld::settle() {
+  if (watchers_ == 0) return;
   ++changes_;
   ranks_.settle([this](int rank) { wake_[rank].notify_one(); });
 }
@@ -153,7 +159,7 @@ class LocalCommunicator final : public MemberCommunicator {
     if (world_.look_out([&] { return collective.all_came.load(); })) return true;
     const auto held = world_.lock();
     if (collective.all_came) return true;
-    collective.attends[static_cast<std::size_t>(rank())] = false;
+    collective.attends &= ~world_.attendance(rank());
     return false;
   }
   // Under the world's mutex.
@@ -163,21 +169,19 @@ class LocalCommunicator final : public MemberCommunicator {
       auto fresh = std::make_shared<LocalWorld::Collective>();
       fresh->exchange = backend().make_exchange(members().size());
       fresh->num_elements.resize(members().size());
-      fresh->attends.resize(members().size());
+      fresh->first_num_elements = call.num_elements;
       group_.collectives.push_back(std::move(fresh));
     }
     std::shared_ptr<LocalWorld::Collective> collective = group_.collectives.at(place);
     collective->exchange->give(mine, backend(), call);
     collective->num_elements[mine] = call.num_elements;
-    collective->attends[mine] = world_.patience_.count() > 0;
+    collective->is_mismatch |= call.num_elements != collective->first_num_elements;
+    collective->attends |= world_.attendance(rank());
     if (++collective->arrived < members().size()) return collective;
-    const auto& counts = collective->num_elements;
-    collective->is_mismatch =
-        std::any_of(counts.begin(), counts.end(), [&](const auto& c) { return *c != *counts[0]; });
     if (!collective->is_mismatch) collective->exchange->complete(collective->attends);
     collective->all_came = true;
     // The oldest: every member comes to the calls in their order.
-    group_.collectives.pop_front();
+    group_.collectives.erase(group_.collectives.begin());
     ++group_.first_call;
     return collective;
   }

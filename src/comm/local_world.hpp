@@ -40,18 +40,19 @@ class LocalWorld final : public World {
 
   // Under the mutex until `all_came`, after it read by any member.
   struct Collective {
+    std::atomic<bool> all_came{false};
+    bool is_mismatch = false;  // they came with unequally much
+    std::uint64_t attends = 0;  // Exchange::complete: who looks out for the others at this moment
+    std::size_t arrived = 0;
+    std::int64_t first_num_elements = 0;
     std::unique_ptr<Exchange> exchange;
     std::vector<std::optional<std::int64_t>> num_elements;  // by group rank; none: has not come
-    std::vector<bool> attends;  // by group rank: looks out for the others at this moment
-    std::size_t arrived = 0;
-    bool is_mismatch = false;  // they came with unequally much
-    std::atomic<bool> all_came{false};
   };
   // A group's collectives that some member has yet to come to, oldest first, from call number
   // `first_call` on.
   struct Group {
     std::uint64_t first_call = 0;
-    std::deque<std::shared_ptr<Collective>> collectives;
+    std::vector<std::shared_ptr<Collective>> collectives;
   };
   struct Message {
     std::shared_ptr<Parcel> parcel;  // null: a none
@@ -67,12 +68,17 @@ class LocalWorld final : public World {
   // Blocks `me` until missing() is empty. Holds `lock` on entry and return.
   void wait(std::unique_lock<std::mutex>& lock, int me, const std::string& what,
             RankTable::Missing missing);
+  // The bit of `rank` in Collective::attends.
+  std::uint64_t attendance(int rank) const {
+    return patience_.count() > 0 && rank < 64 ? std::uint64_t{1} << rank : 0;
+  }
   // Wakes every waiting rank whose wait has become possible or impossible. Needs the mutex.
   void settle();
 
   std::mutex mutex_;
-  RankTable ranks_;
+  int watchers_ = 0;  // ranks that look out for a change, or sleep until one
   std::chrono::microseconds patience_;
+  RankTable ranks_;
   std::atomic<std::uint64_t> changes_{0};      // what settle() was called for, counted
   std::vector<std::condition_variable> wake_;  // by rank
   std::vector<StartedSends> started_sends_;    // by rank, each its thread's alone

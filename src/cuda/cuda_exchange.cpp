@@ -23,7 +23,7 @@ void CudaExchange::give(std::size_t member, Backend& backend, const CollectiveCa
   last_ = member;
 }
 
-void CudaExchange::complete(const std::vector<bool>&) {
+void CudaExchange::complete(std::uint64_t) {
   const Member& last = members_[last_];
   const cudaStream_t stream =
       last.call.in_order ? last.backend->stream() : last.backend->comm_stream();

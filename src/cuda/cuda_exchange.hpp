@@ -16,7 +16,7 @@ class CudaExchange final : public Exchange {
   ~CudaExchange() override;
 
   void give(std::size_t member, Backend& backend, const CollectiveCall& call) override;
-  void complete(const std::vector<bool>& attends) override;
+  void complete(std::uint64_t attends) override;
   void take(std::size_t member) override;
   void abandon(std::size_t member) override;
 

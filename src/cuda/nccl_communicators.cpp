@@ -16,7 +16,8 @@ constexpr std::size_t kMostRegistrations = 64;
 }  // namespace
 
 void LaunchOrder::await(Turn turn, int device) {
-  while (at(device).now != turn) std::this_thread::yield();
+  const std::atomic<Turn>& now = now_.at(static_cast<std::size_t>(device)).turn;
+  while (now != turn) std::this_thread::yield();
 }
 
 OnDevice::OnDevice(int device) {

@@ -24,24 +24,23 @@ class LaunchOrder {
  public:
   using Turn = std::uint64_t;
 
-  explicit LaunchOrder(int num_devices) : devices_(static_cast<std::size_t>(num_devices)) {}
+  explicit LaunchOrder(int num_devices)
+      : next_(static_cast<std::size_t>(num_devices)), now_(next_.size()) {}
   // To be held over all next_turn() of what is put on the devices together.
   std::unique_lock<std::mutex> lock() { return std::unique_lock(mutex_); }
   // The last turn so far on `device`. Must be waited for and ended, by any thread.
-  Turn next_turn(int device) { return at(device).next++; }
+  Turn next_turn(int device) { return next_.at(static_cast<std::size_t>(device))++; }
   // Waits, briefly: whoever is before is being put there.
   void await(Turn turn, int device);
-  void end(int device) { ++at(device).now; }
+  void end(int device) { ++now_.at(static_cast<std::size_t>(device)).turn; }
 
  private:
-  struct alignas(64) Queue {
-    Turn next = 0;
-    std::atomic<Turn> now{0};
+  struct alignas(64) Now {  // apart from the others', which other threads write
+    std::atomic<Turn> turn{0};
   };
-  Queue& at(int device) { return devices_.at(static_cast<std::size_t>(device)); }
-
   std::mutex mutex_;
-  std::deque<Queue> devices_;
+  std::vector<Turn> next_;
+  std::deque<Now> now_;
 };
 
 // Makes `device` the thread's for a scope: events and memory belong to the device that is current

@@ -38,6 +38,10 @@ void NcclExchange::give(std::size_t member, Backend& backend, const CollectiveCa
   entry.call = call;
   dtype_ = backend.dtype();
   last_ = member;
+  devices_[member] = entry.device;
+  if (num_given_++ == 0) kind_ = call.kind;
+  is_mixed_ |= call.kind != kind_;
+  is_in_order_ &= call.in_order;
   if (call.in_order) {
     entry.stream = entry.backend->stream();
     return;
@@ -51,25 +55,19 @@ void NcclExchange::give(std::size_t member, Backend& backend, const CollectiveCa
   entry.backend->collective_begins();
 }
 
-void NcclExchange::complete(const std::vector<bool>& attends) {
-  std::vector<int> devices;
-  bool is_in_order = true;
-  for (const Member& member : members()) {
-    devices.push_back(member.device);
-    is_mixed_ |= member.call.kind != members_[0].call.kind;
-    is_in_order &= member.call.in_order;
-  }
+void NcclExchange::complete(std::uint64_t attends) {
   comms_ = &members_[last_].backend->communicators(
-      devices, is_in_order ? NcclCommunicators::Use::kInOrder : NcclCommunicators::Use::kBeside);
+      devices_, is_in_order_ ? NcclCommunicators::Use::kInOrder : NcclCommunicators::Use::kBeside);
   registers_ = wants_registration();
   for (std::size_t m = 0; m < num_members_; ++m)
-    if (m == last_ || !attends[m] || registers_) parts_of_last_.push_back(m);
+    if (m == last_ || registers_ || m >= 64 || (attends >> m & 1) == 0) parts_of_last_.push_back(m);
   const auto all = communicators_.order().lock();
-  for (Member& member : members()) member.turn = communicators_.order().next_turn(member.device);
+  for (std::size_t m = 0; m < num_members_; ++m)
+    members_[m].turn = communicators_.order().next_turn(devices_[m]);
 }
 
 bool NcclExchange::wants_registration() const {
-  if (is_mixed_ || part_bytes() < kDirectBytes) return false;
+  if (is_in_order_ || is_mixed_ || part_bytes() < kDirectBytes) return false;
   std::vector<const std::byte*> blocks;
   for (const Member& member : members()) {
     if (!member.is_block || member.substitute || member.call.kind != ExchangeKind::kSum) return false;

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "tensor/dtype.hpp"
 #include "tensor/shape.hpp"
@@ -62,9 +61,10 @@ class Exchange {
   // A member lends its memory: from now on, in the order of `backend`'s work, `call.mine` may be
   // read, until take() or abandon().
   virtual void give(std::size_t member, Backend& backend, const CollectiveCall& call) = 0;
-  // Once, after every member has given equally much; called by the last to give. `attends`: of each
-  // member whether it will call launch() now; what others have to do, the caller's does.
-  virtual void complete(const std::vector<bool>& attends) = 0;
+  // Once, after every member has given equally much; called by the last to give. `attends`: which
+  // members will call launch() now, a bit a member as far as there are bits; what the others have to
+  // do, the caller's does.
+  virtual void complete(std::uint64_t attends) = 0;
   // After complete(), once each, by the member that called it and by those that attend, whatever
   // the others do meanwhile. Puts on the devices what complete() did not.
   virtual void launch(std::size_t member) { static_cast<void>(member); }

@@ -59,7 +59,7 @@ class CpuExchange final : public Exchange {
                         .part = {mine, mine + call.num_elements},
                         .result = elements<Type>(call.result)};
   }
-  void complete(const std::vector<bool>&) override {
+  void complete(std::uint64_t) override {
     std::vector<const std::byte*> parts;
     for (const Member& each : members_)
       parts.push_back(reinterpret_cast<const std::byte*>(each.part.data()));
