@@ -6,6 +6,11 @@
 #include "comm/member_communicator.hpp"
 
 namespace culprit {
+namespace {
+
+constexpr int kMostAttending = 64;  // bits of Collective::attends
+
+}  // namespace
 
 LocalWorld::LocalWorld(int size, std::chrono::microseconds patience)
     : patience_(patience), ranks_(size), wake_(ranks_.size()), started_sends_(wake_.size()) {}
@@ -149,8 +154,8 @@ class LocalCommunicator final : public MemberCommunicator {
       launches = collective->all_came;
       if (launches) world_.settle();
     }
-    // A device does the collective beside this rank's next work only if it is put there before.
-    if (!launches && world_.patience_.count() > 0) launches = look_out_for_all(*collective);
+    // A device does its part beside this rank's next work only if it is put there before that.
+    if (!launches && attendance(*collective) != 0) launches = look_out_for_all(*collective);
     if (launches && !collective->is_mismatch) collective->exchange->launch(mine);
     return std::make_unique<LocalWork>(world_, std::move(collective), members(), me(), rank(),
                                        what);
@@ -159,8 +164,14 @@ class LocalCommunicator final : public MemberCommunicator {
     if (world_.look_out([&] { return collective.all_came.load(); })) return true;
     const auto held = world_.lock();
     if (collective.all_came) return true;
-    collective.attends &= ~world_.attendance(rank());
+    collective.attends &= ~attendance(collective);
     return false;
+  }
+  // This rank's bit of Collective::attends, or none: then it neither looks out nor launches.
+  std::uint64_t attendance(const LocalWorld::Collective& collective) const {
+    const bool attends = world_.patience_.count() > 0 && rank() < kMostAttending &&
+                         collective.exchange->is_launched_by_members();
+    return attends ? std::uint64_t{1} << rank() : 0;
   }
   // Under the world's mutex.
   std::shared_ptr<LocalWorld::Collective> come(std::size_t mine, const CollectiveCall& call) {
@@ -176,7 +187,7 @@ class LocalCommunicator final : public MemberCommunicator {
     collective->exchange->give(mine, backend(), call);
     collective->num_elements[mine] = call.num_elements;
     collective->is_mismatch |= call.num_elements != collective->first_num_elements;
-    collective->attends |= world_.attendance(rank());
+    collective->attends |= attendance(*collective);
     if (++collective->arrived < members().size()) return collective;
     if (!collective->is_mismatch) collective->exchange->complete(collective->attends);
     collective->all_came = true;

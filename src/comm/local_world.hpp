@@ -68,10 +68,6 @@ class LocalWorld final : public World {
   // Blocks `me` until missing() is empty. Holds `lock` on entry and return.
   void wait(std::unique_lock<std::mutex>& lock, int me, const std::string& what,
             RankTable::Missing missing);
-  // The bit of `rank` in Collective::attends.
-  std::uint64_t attendance(int rank) const {
-    return patience_.count() > 0 && rank < 64 ? std::uint64_t{1} << rank : 0;
-  }
   // Wakes every waiting rank whose wait has become possible or impossible. Needs the mutex.
   void settle();
 

@@ -25,6 +25,7 @@ class NcclExchange final : public Exchange {
 
   void give(std::size_t member, Backend& backend, const CollectiveCall& call) override;
   void complete(std::uint64_t attends) override;
+  bool is_launched_by_members() const override { return true; }
   void launch(std::size_t member) override;
   void take(std::size_t member) override;
   void abandon(std::size_t member) override;

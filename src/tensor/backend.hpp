@@ -65,6 +65,8 @@ class Exchange {
   // members will call launch() now, a bit a member as far as there are bits; what the others have to
   // do, the caller's does.
   virtual void complete(std::uint64_t attends) = 0;
+  // Whether members have something to do in launch(). Else no member attends.
+  virtual bool is_launched_by_members() const { return false; }
   // After complete(), once each, by the member that called it and by those that attend, whatever
   // the others do meanwhile. Puts on the devices what complete() did not.
   virtual void launch(std::size_t member) { static_cast<void>(member); }
