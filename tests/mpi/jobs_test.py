@@ -26,8 +26,8 @@ def run(command, environment=None, timeout=120):
     return subprocess.run(command, capture_output=True, text=True, timeout=timeout, env={**os.environ, **(environment or {})})
 
 
-def mpirun(num_processes, *flags, program=LEAF, timeout=120):
-    return run([*MPIRUN, '-np', str(num_processes), program, '--comm', 'mpi', *flags], timeout=timeout)
+def mpirun(num_processes, *flags, program=LEAF, timeout=120, environment=None):
+    return run([*MPIRUN, '-np', str(num_processes), program, '--comm', 'mpi', *flags], environment, timeout)
 
 
 def one_line(result):
@@ -55,6 +55,15 @@ def test_too_few_processes():
     check(result.returncode == 2 and 'has 4 ranks (tp x pp), but 2 processes were started' in result.stderr, result.stderr)
     alone = run([LEAF, '--comm', 'mpi', '--tp', '2', '--pp', '2'])
     check(alone.returncode == 2 and 'but 1 process was started; start 4' in alone.stderr, alone.stderr)
+
+
+def test_large_messages_on_every_way():
+    # A message that is no small one moves while both ends call MPI; between nodes there is no way around that.
+    for environment in ({'OMPI_MCA_btl': 'tcp,self'}, {'OMPI_MCA_btl_vader_single_copy_mechanism': 'none'}):
+        for processes, layout in ((2, ['--tp', '1', '--pp', '2', '--hidden', '512']), (3, ['--tp', '3', '--pp', '1', '--hidden', '510'])):
+            result = mpirun(processes, '--acc', '4', '--tokens', '512', *layout, '--stall', '10',
+                            environment=environment)
+            check(result.returncode == 0, f'{environment}, {layout}: {result.returncode} {result.stderr}')
 
 
 def pids_of(job, count):
@@ -145,7 +154,8 @@ def main():
         result = run([LEAF, '--comm', 'mpi', '--tp', '2', '--pp', '1'])
         print('SKIPPED:', result.stderr.strip())
         return 77 if result.returncode == 77 else 1
-    for test in (test_outcomes_and_statuses, test_too_few_processes, test_a_lost_process, test_the_driver, test_triage):
+    for test in (test_outcomes_and_statuses, test_too_few_processes, test_large_messages_on_every_way,
+                 test_a_lost_process, test_the_driver, test_triage):
         start = time.time()
         test()
         print(f'{test.__name__}: {time.time() - start:.1f} s')
