@@ -13,6 +13,10 @@ class ProcessRuntime final : public Runtime {
   ProcessRuntime(std::shared_ptr<void> owner, std::unique_ptr<JobLink> link,
                  std::unique_ptr<Device> device, DataPath& path)
       : owner_(std::move(owner)), device_(std::move(device)), path_(path), link_(std::move(link)) {}
+  // A job that ended between two worlds told no world: nothing may wait for its processes now.
+  ~ProcessRuntime() override {
+    if (link_->has_ended()) path_.abort();
+  }
 
   std::unique_ptr<Backend> make_backend(int world_rank, DType dtype) override {
     return device_->make_backend(world_rank, dtype);

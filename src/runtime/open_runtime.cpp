@@ -96,7 +96,12 @@ std::unique_ptr<JobLink> meet_through_mpi(MpiJob& job, std::chrono::milliseconds
       .rank = job.rank(), .size = job.size(), .address = {}, .key = {},
       .stall_deadline = stall_deadline};
   words >> settings.address >> settings.port >> settings.key;
-  return std::make_unique<JobLink>(settings, std::move(listener));
+  try {
+    return std::make_unique<JobLink>(settings, std::move(listener));
+  } catch (const Error&) {
+    job.path().abort();  // the others may be gone: MPI's end is not waited for
+    throw;
+  }
 }
 
 std::unique_ptr<Runtime> open_mpi_runtime(std::chrono::milliseconds stall_deadline) {
