@@ -57,6 +57,21 @@ def test_too_few_processes():
     check(alone.returncode == 2 and 'but 1 process was started; start 4' in alone.stderr, alone.stderr)
 
 
+def test_processes_that_were_started_differently():
+    base = ['-np', '1', LEAF, '--comm', 'mpi', '--tp', '2', '--pp', '1']
+    for other in (['--identity', 'skip'], ['--acc', '2'], ['--trace', os.devnull], ['--expect', 'ERROR']):
+        result = run([*MPIRUN, *base, ':', *base, *other])
+        check(result.returncode == 2 and result.stdout == '', f'{other}: {result.returncode} {result.stdout}')
+        check("the processes of a job take the same program and flags: rank 0 has 'skip_identity_leaf" in result.stderr,
+              f'{other}: {result.stderr}')
+
+
+def test_an_error_of_one_process_is_printed():
+    # Before the others end over it, and mpirun ends this one.
+    result = mpirun(2, '--tp', '2', '--pp', '1', '--trace', '/nowhere/trace.json')
+    check(result.returncode == 3 and '/nowhere/trace.json' in result.stderr, f'{result.returncode} {result.stderr}')
+
+
 def test_large_messages_on_every_way():
     # A message that is no small one moves while both ends call MPI; between nodes there is no way around that.
     for environment in ({'OMPI_MCA_btl': 'tcp,self'}, {'OMPI_MCA_btl_vader_single_copy_mechanism': 'none'}):
@@ -154,7 +169,8 @@ def main():
         result = run([LEAF, '--comm', 'mpi', '--tp', '2', '--pp', '1'])
         print('SKIPPED:', result.stderr.strip())
         return 77 if result.returncode == 77 else 1
-    for test in (test_outcomes_and_statuses, test_too_few_processes, test_large_messages_on_every_way,
+    for test in (test_outcomes_and_statuses, test_too_few_processes, test_processes_that_were_started_differently,
+                 test_an_error_of_one_process_is_printed, test_large_messages_on_every_way,
                  test_a_lost_process, test_the_driver, test_triage):
         start = time.time()
         test()
