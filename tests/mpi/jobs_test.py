@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -55,6 +56,27 @@ def test_too_few_processes():
     check(result.returncode == 2 and 'has 4 ranks (tp x pp), but 2 processes were started' in result.stderr, result.stderr)
     alone = run([LEAF, '--comm', 'mpi', '--tp', '2', '--pp', '2'])
     check(alone.returncode == 2 and 'but 1 process was started; start 4' in alone.stderr, alone.stderr)
+
+
+def test_a_launcher_that_mpi_does_not_know():
+    result = run([LEAF, '--comm', 'mpi'], {'RANK': '1', 'WORLD_SIZE': '4'})
+    check(result.returncode == 2 and 'torchrun started 4 processes, but MPI' in result.stderr, result.stderr)
+    # mpirun within a job of torchrun is one that it knows.
+    result = run([*MPIRUN, '-np', '1', LEAF, '--comm', 'mpi', '--tp', '1', '--pp', '1'], {'RANK': '1', 'WORLD_SIZE': '4'})
+    check(result.returncode == 0, result.stderr)
+
+
+def test_nccl_without_gpus_is_said_by_all():
+    with socket.socket() as probe:
+        probe.bind(('127.0.0.1', 0))
+        meeting = {'WORLD_SIZE': '2', 'MASTER_ADDR': '127.0.0.1', 'MASTER_PORT': str(probe.getsockname()[1])}
+    jobs = [subprocess.Popen([LEAF, '--tp', '2', '--pp', '1', '--comm', 'nccl', '--device', 'cuda'], stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True, env={**os.environ, **meeting, 'RANK': str(rank)})
+            for rank in range(2)]
+    ends = [(*job.communicate(timeout=60), job.returncode) for job in jobs]
+    check({status for _, _, status in ends} in ({0}, {77}), ends)
+    if ends[0][2] == 77:
+        check(ends[0][1] == ends[1][1] != '' and ends[0][0] == ends[1][0] == '', ends)
 
 
 def test_processes_that_were_started_differently():
@@ -169,7 +191,8 @@ def main():
         result = run([LEAF, '--comm', 'mpi', '--tp', '2', '--pp', '1'])
         print('SKIPPED:', result.stderr.strip())
         return 77 if result.returncode == 77 else 1
-    for test in (test_outcomes_and_statuses, test_too_few_processes, test_processes_that_were_started_differently,
+    for test in (test_outcomes_and_statuses, test_too_few_processes, test_a_launcher_that_mpi_does_not_know,
+                 test_nccl_without_gpus_is_said_by_all, test_processes_that_were_started_differently,
                  test_an_error_of_one_process_is_printed, test_large_messages_on_every_way,
                  test_a_lost_process, test_the_driver, test_triage):
         start = time.time()

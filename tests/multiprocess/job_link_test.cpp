@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "gtest/gtest.h"
+#include "multiprocess/process_runtime.hpp"
 
 namespace culprit::test {
 namespace {
@@ -340,6 +341,21 @@ TEST(JobLinkTest, ProcessesAtDifferentStepsAreAnError) {
     return words.find("is at another step than rank") == std::string::npos ? 1 : 0;
   });
   for (int rank = 0; rank < 2; ++rank) EXPECT_EQ(processes.end_of(rank), 0) << rank;
+}
+
+TEST(JobLinkTest, WhatOneMachineLacksEverybodySays) {
+  const int port = free_port();
+  const Processes processes(3, [port](int rank) {
+    const auto link = meet(rank, 3, port);
+    share_lacks(*link, "");
+    try {
+      share_lacks(*link, rank == 1 ? "2 GPUs found" : "");
+    } catch (const UnavailableError& error) {
+      return error.what() == std::string("rank 1: 2 GPUs found") ? error.exit_status() : 1;
+    }
+    return 2;
+  });
+  for (int rank = 0; rank < 3; ++rank) EXPECT_EQ(processes.end_of(rank), 77) << rank;
 }
 
 TEST(ListenerTest, EveryInterfaceIsBothKindsOfAddresses) {
