@@ -186,6 +186,22 @@ def test_triage():
                 check(again.returncode == 0 and file.read() == before, f'{scenario}: report changed: {again.stderr}')
 
 
+def test_triage_with_a_broken_mpirun():
+    # It costs that back end, not the report.
+    with tempfile.TemporaryDirectory() as folder:
+        mpirun_file = os.path.join(folder, 'mpirun')
+        with open(mpirun_file, 'w') as file:
+            file.write('#!/bin/sh\necho "not enough slots" >&2\nexit 1\n')
+        os.chmod(mpirun_file, 0o755)
+        out = os.path.join(folder, 'out')
+        result = run([os.path.join(BIN, 'culprit'), 'run', '--tp', '2', '--triage', '--no-verify', '--out', out],
+                     {'PATH': folder + ':' + os.environ['PATH']})
+        check(result.returncode == 0, f'{result.returncode} {result.stderr}')
+        with open(os.path.join(out, 'report.json')) as file:
+            rows = json.load(file)['minimal_combinations'][0]['triage']['backends']
+        check('not enough slots' in rows[1].get('absent', ''), rows)
+
+
 def main():
     if not shutil.which('mpirun') or not os.path.exists(os.path.join(BIN, 'libculprit_mpi.so')):
         result = run([LEAF, '--comm', 'mpi', '--tp', '2', '--pp', '1'])
@@ -194,7 +210,8 @@ def main():
     for test in (test_outcomes_and_statuses, test_too_few_processes, test_a_launcher_that_mpi_does_not_know,
                  test_nccl_without_gpus_is_said_by_all, test_processes_that_were_started_differently,
                  test_an_error_of_one_process_is_printed, test_large_messages_on_every_way,
-                 test_a_lost_process, test_the_driver, test_triage):
+                 test_a_lost_process, test_the_driver, test_triage,
+                 test_triage_with_a_broken_mpirun):
         start = time.time()
         test()
         print(f'{test.__name__}: {time.time() - start:.1f} s')
