@@ -95,8 +95,13 @@ std::optional<Outcome> outcome_of_ended_job(const ProcessResult& result,
 // `job`: the program, where the command started the cell's ranks as processes of it; else empty.
 Outcome outcome_of(const ProcessResult& result, const std::vector<std::string>& command,
                    const std::string& job) {
-  if (const auto outcome = outcome_of_death(result, command)) return *outcome;
   const std::string out = result.out.text();
+  if (!job.empty() && result.end == ProcessEnd::kStalled) {
+    // The launcher's trouble, not the cell's.
+    if (!out.empty()) return parse_json_line(out.substr(0, out.find('\n')));
+    throw_failure(result, command, "gave no sign of life, and was killed");
+  }
+  if (const auto outcome = outcome_of_death(result, command)) return *outcome;
   if (!job.empty())
     if (const auto outcome = outcome_of_ended_job(result, job))
       // One that was lost after rank 0 had judged the cell changes nothing of that.
@@ -142,12 +147,11 @@ ProcessRequest TrialRunner::request_for(const Cell& cell) const {
   std::vector<std::string> argv = options_.launcher;
   argv.push_back(std::to_string(cell.tp * cell.pp));
   argv.insert(argv.end(), made.argv.begin(), made.argv.end());
-  // The job sees by itself when none of its processes goes on: its ticks do not come through the
-  // launcher.
+  // The job sees by itself when none of its processes goes on; this is for a launcher that hangs.
   argv.push_back(fmt::format(
       "--stall={}", std::chrono::duration<double>(options_.stall_deadline).count()));
   made.argv = std::move(argv);
-  made.stall_deadline.reset();
+  *made.stall_deadline += options_.launcher_margin;
   return made;
 }
 

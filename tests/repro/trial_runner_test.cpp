@@ -79,6 +79,21 @@ TEST_F(TrialRunnerTest, AJobThatIsLostAfterItsCellWasJudgedKeepsThat) {
   }
 }
 
+TEST_F(TrialRunnerTest, ALauncherThatHangsIsTroubleOfTheHarness) {
+  const auto run_job = [&](const std::string& lines) {
+    TrialOptions options;
+    options.launcher = {program(lines).string()};
+    options.program = "/nowhere/stand_in_job";
+    options.stall_deadline = std::chrono::milliseconds(100);
+    options.launcher_margin = std::chrono::milliseconds(200);
+    return TrialRunner("stand_in", options).run({Cell{}})[0];
+  };
+  EXPECT_THROW(run_job("sleep 60"), SetupError);
+  // After the cell was judged that costs nothing.
+  EXPECT_EQ(run_job("echo '" + to_json_line("stand_in", Cell{}, Outcome{}) + "'; sleep 60").outcome,
+            OutcomeClass::kPass);
+}
+
 // A stand-in for a worker: answers each line of its input with an outcome line, and does on the
 // cell of hidden 16 what `on_sixteen` says.
 class WorkerTest : public TrialRunnerTest {
