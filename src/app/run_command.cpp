@@ -215,6 +215,7 @@ int RunCommand::run(const std::vector<std::string>& command) const {
     runtime = fmt::format("CPU, ranks as processes through MPI ({})", launcher.command[0]);
     record.ran_on = "MPI processes";
   } else {
+    require_one_process(impl_->choice, "`culprit run`");
     runtime = open_runtime(impl_->choice)->description();
   }
   if (on_gpu)

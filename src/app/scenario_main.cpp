@@ -206,9 +206,10 @@ int scenario_main(const Scenario& scenario, int argc, char** argv) {
         throw UsageError(
             "--worker takes its cells from stdin: no --clean, --expect, --trace, sizes or toggles "
             "beside it");
-      const std::unique_ptr<Runtime> runtime = open_runtime(choice);
-      if (runtime->processes())
+      if (choice.comm == "mpi")
         throw UsageError("--worker takes its ranks as threads: start one process for each cell");
+      require_one_process(choice, "a --worker");
+      const std::unique_ptr<Runtime> runtime = open_runtime(choice);
       run_worker(scenario, *runtime, progress);
       return 0;
     }

@@ -41,6 +41,7 @@ std::vector<TriageBackend> triage_backends(const TrialOptions& base, const Runti
       }));
   const auto on_gpu = [&](const RuntimeChoice& where) {
     return [&, where](TrialOptions& options) {
+      require_one_process(where, "a triage");
       open_runtime(where)->make_world(num_ranks);
       options.many_cells_a_process = true;
       options.jobs = 1;

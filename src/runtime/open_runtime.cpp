@@ -190,4 +190,14 @@ std::unique_ptr<Runtime> open_runtime(const RuntimeChoice& choice) {
   return make_local_runtime(open_device("--device cuda", kCudaLibrary, *index));
 }
 
+void require_one_process(const RuntimeChoice& choice, const std::string& program) {
+  if (choice.comm != "nccl") return;
+  const auto environment = launch_environment();
+  if (!environment || environment->size == 1) return;
+  throw UsageError(fmt::format(
+      "--comm nccl: {} started this as one of {} processes, but {} is one process with a thread a "
+      "GPU; start it once, without a launcher",
+      environment->launcher, environment->size, program));
+}
+
 }  // namespace culprit

@@ -79,6 +79,16 @@ def test_nccl_without_gpus_is_said_by_all():
         check(ends[0][1] == ends[1][1] != '' and ends[0][0] == ends[1][0] == '', ends)
 
 
+def test_programs_that_are_one_process():
+    meeting = {'RANK': '0', 'WORLD_SIZE': '2', 'MASTER_ADDR': '127.0.0.1', 'MASTER_PORT': '29500'}
+    nccl = ['--comm', 'nccl', '--device', 'cuda']
+    for command in ([os.path.join(BIN, 'culprit'), 'run', *nccl, '--out', '/nowhere/out'], [LEAF, '--worker', *nccl]):
+        result = run(command, meeting)
+        check(result.returncode == 2 and 'torchrun started this as one of 2 processes' in result.stderr, result.stderr)
+    result = mpirun(2, '--worker')
+    check(result.returncode == 2 and '--worker takes its ranks as threads' in result.stderr, result.stderr)
+
+
 def test_processes_that_were_started_differently():
     base = ['-np', '1', LEAF, '--comm', 'mpi', '--tp', '2', '--pp', '1']
     for other in (['--identity', 'skip'], ['--acc', '2'], ['--trace', os.devnull], ['--expect', 'ERROR']):
@@ -127,13 +137,14 @@ def pids_of(job, count):
 def test_a_lost_process():
     # Long enough to be met in the middle: some minutes when nobody disturbs it.
     flags = ['--tp', '2', '--pp', '2', '--acc', '64', '--hidden', '768', '--tokens', '768', '--stall', '60']
-    for number, within in ((signal.SIGKILL, 5), (signal.SIGSTOP, 9)):
+    for number, victim, within in ((signal.SIGKILL, 2, 5), (signal.SIGSTOP, 2, 9), (signal.SIGKILL, 0, 5),
+                                   (signal.SIGSTOP, 0, 9)):
         job = subprocess.Popen([*MPIRUN, '-np', '4', LEAF, '--comm', 'mpi', *flags], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True)
         ranks = pids_of(job, 4)
         time.sleep(2)
         start = time.time()
-        os.kill(ranks[2], number)
+        os.kill(ranks[victim], number)
         try:
             out, err = job.communicate(timeout=60)
         except subprocess.TimeoutExpired:
@@ -143,9 +154,9 @@ def test_a_lost_process():
         check(took < within, f'{number!r}: ended after {took:.1f} s, expected {within}')
         check(job.returncode not in (0, None), f'{number!r}: status {job.returncode}')
         if number == signal.SIGSTOP:
-            os.kill(ranks[2], signal.SIGKILL) if os.path.exists(f'/proc/{ranks[2]}') else None
-            check(job.returncode == 16 and "rank 2's process gives no sign of life" in err, err)
-        print(f'{number!r}: ended after {took:.1f} s with status {job.returncode}')
+            os.kill(ranks[victim], signal.SIGKILL) if os.path.exists(f'/proc/{ranks[victim]}') else None
+            check(job.returncode == 16 and f"rank {victim}'s process gives no sign of life" in err, err)
+        print(f'{number!r} of rank {victim}: ended after {took:.1f} s with status {job.returncode}')
 
 
 def test_the_driver():
@@ -208,7 +219,7 @@ def main():
         print('SKIPPED:', result.stderr.strip())
         return 77 if result.returncode == 77 else 1
     for test in (test_outcomes_and_statuses, test_too_few_processes, test_a_launcher_that_mpi_does_not_know,
-                 test_nccl_without_gpus_is_said_by_all, test_processes_that_were_started_differently,
+                 test_nccl_without_gpus_is_said_by_all, test_programs_that_are_one_process, test_processes_that_were_started_differently,
                  test_an_error_of_one_process_is_printed, test_large_messages_on_every_way,
                  test_a_lost_process, test_the_driver, test_triage,
                  test_triage_with_a_broken_mpirun):
