@@ -29,9 +29,7 @@ std::optional<Cell> with_wait(const Scenario& scenario, const Cell& cell) {
 std::string shown(const std::string& print) { return print.empty() ? "PASS" : print; }
 
 // Where the passing neighbour fails, what the combination comes to says nothing of it.
-bool is_fit(const TriageRow& row) {
-  return row.absent.empty() && (!row.twin || row.twin->empty());
-}
+bool is_fit(const TriageRow& row) { return row.absent.empty() && (!row.twin || row.twin->empty()); }
 
 std::string in_one_line(const std::string& words) {
   std::string text;

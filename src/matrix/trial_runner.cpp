@@ -186,8 +186,7 @@ std::vector<Outcome> TrialRunner::run(const std::vector<Cell>& cells) {
 void TrialRunner::run_alone(const std::vector<Cell>& cells) {
   std::vector<ProcessRequest> requests;
   for (const Cell& cell : cells) requests.push_back(request_for(cell));
-  const std::string job =
-      options_.launcher.empty() ? "" : options_.program.filename().string();
+  const std::string job = options_.launcher.empty() ? "" : options_.program.filename().string();
   const RunOptions options{.jobs = options_.jobs,
                            .on_start = {},
                            .on_done =

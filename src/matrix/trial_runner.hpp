@@ -52,9 +52,9 @@ class TrialRunner {
   TrialRunner(std::string scenario, TrialOptions options);
 
   // Outcomes in the order of `cells`. A crash is CRASH with the signal's name, a stall HANG.
-  // Errors: SetupError when the program can't start, its launcher gives no sign of life, ends with a status that is no outcome, or
-  // prints no outcome; UnavailableError when it says that it lacks what it was asked to run on;
-  // Stopped when cancelled.
+  // Errors: SetupError when the program can't start, its launcher gives no sign of life, ends with
+  // a status that is no outcome, or prints no outcome; UnavailableError when it says that it lacks
+  // what it was asked to run on; Stopped when cancelled.
   std::vector<Outcome> run(const std::vector<Cell>& cells);
   // Runs the cells once more, each writing what its ranks did to the file at the same place of
   // `files`. A cell that left no file (killed, crashed) has an empty trace. Errors: as run.

@@ -9,7 +9,10 @@
 #include <condition_variable>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 
 #include "base/error.hpp"
@@ -21,6 +24,13 @@ namespace {
 
 constexpr std::chrono::seconds kMeetingDeadline{60}, kFinalizeDeadline{10};
 
+// As the launcher says, where MPI itself can't yet: "rank 2", or "a process".
+std::string who_waits() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK"})
+    if (const char* rank = std::getenv(name)) return fmt::format("rank {}", rank);
+  return "a process";
+}
+
 // Some calls wait for other processes, and can't be told for how long.
 class Deadline {
  public:
@@ -31,9 +41,9 @@ class Deadline {
               stop.stop_requested())
             return;
           std::fprintf(stderr,
-                       "culprit: [mpi] %s has not returned within %d s: another process of the job "
-                       "has stopped, or is gone\n",
-                       call, static_cast<int>(time.count()));
+                       "culprit: [mpi] %s waits in %s, which has not returned within %d s: another "
+                       "process of the job has stopped, or is gone\n",
+                       who_waits().c_str(), call, static_cast<int>(time.count()));
           std::fflush(stderr);
           ::_exit(kExitSetup);
         }) {}

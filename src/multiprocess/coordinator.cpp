@@ -154,8 +154,8 @@ class Coordinator::Loop {
       }
       const std::string version = reader.get_text();
       if (version != kVersionText)
-        return refuse(stranger, fmt::format("a process of {}, rank 0 is of {}", version,
-                                            kVersionText));
+        return refuse(stranger,
+                      fmt::format("a process of {}, rank 0 is of {}", version, kVersionText));
       const int rank = reader.get<int>(), size = reader.get<int>();
       if (size != settings_.num_processes || rank < 0 || rank >= size)
         return refuse(stranger, fmt::format("rank {} of {} processes, rank 0 is one of {}", rank,
@@ -300,8 +300,8 @@ class Coordinator::Loop {
 
   void require_rank(int rank) const {
     if (rank < 0 || rank >= world_->ranks.size())
-      throw SetupError(fmt::format("[coordinator] rank {} in a world of {}", rank,
-                                   world_->ranks.size()));
+      throw SetupError(
+          fmt::format("[coordinator] rank {} in a world of {}", rank, world_->ranks.size()));
   }
 
   void open(int size) {

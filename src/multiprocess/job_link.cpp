@@ -158,8 +158,7 @@ void JobLink::run(const std::stop_token& stop) {
         break;
       case Channel::State::kNothingYet:
         if (now - heard > kSilence)
-          end(row_of(OutcomeClass::kCrash).exit_status,
-              "rank 0's process gives no sign of life");
+          end(row_of(OutcomeClass::kCrash).exit_status, "rank 0's process gives no sign of life");
         channel_->wait(kBeat / 5);
         break;
       case Channel::State::kClosed:

@@ -311,8 +311,9 @@ TEST(JobLinkTest, WhoCantBeOfTheJobIsToldWhy) {
     reader.get<int>();
     return reader.get_text();
   };
-  EXPECT_TRUE(raw("culprit 0.0", 1).starts_with(
-      "rank 0 does not let this process in: a process of culprit 0.0, rank 0 is of culprit "));
+  EXPECT_TRUE(raw("culprit 0.0", 1)
+                  .starts_with("rank 0 does not let this process in: a process of culprit 0.0, "
+                               "rank 0 is of culprit "));
   for (int rank = 0; rank < 2; ++rank) EXPECT_EQ(processes.end_of(rank), 0) << rank;
 }
 
@@ -320,9 +321,8 @@ TEST(JobLinkTest, WhoWasNotLetInIsNamedWhenTheJobDoesNotMeet) {
   const int port = free_port();
   const Processes processes(1, [port](int) {
     const std::string words = words_of([&] { meet(0, 2, port, 1s); });
-    return words ==
-                   "of 2 processes rank 1 did not come within 1 s; rank 1 of 3 processes, rank 0 "
-                   "is one of 2 was not let in"
+    return words == "of 2 processes rank 1 did not come within 1 s; rank 1 of 3 processes, rank 0 "
+                    "is one of 2 was not let in"
                ? 0
                : 1;
   });

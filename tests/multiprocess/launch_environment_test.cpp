@@ -87,14 +87,13 @@ TEST(LaunchEnvironmentTest, WhatIsWrongIsSaid) {
             "LOCAL_RANK is 2, which is not below WORLD_SIZE = 2");
   EXPECT_EQ(error_of({{"RANK", "0"}, {"WORLD_SIZE", "0"}}),
             "RANK is 0, which is not below WORLD_SIZE = 0");
-  EXPECT_EQ(error_of({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", ""}, {"MASTER_PORT", "1"}}),
-            "MASTER_ADDR: got '', expected the address of rank 0's machine");
+  EXPECT_EQ(
+      error_of({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", ""}, {"MASTER_PORT", "1"}}),
+      "MASTER_ADDR: got '', expected the address of rank 0's machine");
   for (const char* port : {"0", "65536"})
-    EXPECT_EQ(error_of({{"RANK", "0"},
-                        {"WORLD_SIZE", "2"},
-                        {"MASTER_ADDR", "n"},
-                        {"MASTER_PORT", port}}),
-              "MASTER_PORT: got " + std::string(port) + ", expected a port from 1 to 65535");
+    EXPECT_EQ(
+        error_of({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "n"}, {"MASTER_PORT", port}}),
+        "MASTER_PORT: got " + std::string(port) + ", expected a port from 1 to 65535");
   EXPECT_EQ(error_of({{"RANK", "0"},
                       {"WORLD_SIZE", "2"},
                       {"MASTER_ADDR", "n"},
@@ -133,7 +132,8 @@ TEST(LaunchEnvironmentTest, StepsOfABatchJobAreApart) {
 }
 
 TEST(LaunchEnvironmentTest, OfMpiTheLauncherIsMpirun) {
-  Variables variables{{"RANK", "3"}, {"WORLD_SIZE", "4"}, {"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}};
+  Variables variables{
+      {"RANK", "3"}, {"WORLD_SIZE", "4"}, {"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}};
   const auto read_mpi = [&] {
     return mpi_launch_environment([&](const char* name) -> const char* {
       const auto found = variables.find(name);

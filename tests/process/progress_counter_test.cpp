@@ -26,8 +26,12 @@ TEST(ProgressCounterTest, TicksKeepASilentChildAlive) {
 
 TEST(ProgressCounterTest, TicksComeThroughALauncherThatPassesNoDescriptorsOn) {
   ProcessRequest request;
-  request.argv = {"python3", "-c", "import subprocess, sys; sys.exit(subprocess.run(sys.argv[1:]).returncode)",
-                  CULPRIT_TEST_CHILD, "tick", "50"};
+  request.argv = {"python3",
+                  "-c",
+                  "import subprocess, sys; sys.exit(subprocess.run(sys.argv[1:]).returncode)",
+                  CULPRIT_TEST_CHILD,
+                  "tick",
+                  "50"};
   request.stall_deadline = milliseconds(800);
   const ProcessResult result = run_process(request);
   EXPECT_EQ(result.value, 0) << describe(result);

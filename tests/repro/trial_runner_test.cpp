@@ -57,9 +57,10 @@ TEST_F(TrialRunnerTest, ProgramThatIsNotThereIsTroubleOfTheHarness) {
 // A stand-in for mpirun, which gives the number of ranks and the program with its flags.
 TEST_F(TrialRunnerTest, AJobThatWasLostIsACrashInItsOwnWords) {
   TrialOptions options;
-  options.launcher = {program("echo '[node] *** Process received signal ***' >&2; echo \"$(basename $2): "
-                              "rank 1 is gone\" >&2; exit 137")
-                          .string()};
+  options.launcher = {
+      program("echo '[node] *** Process received signal ***' >&2; echo \"$(basename $2): "
+              "rank 1 is gone\" >&2; exit 137")
+          .string()};
   options.program = "/nowhere/stand_in_job";
   TrialRunner runner("stand_in", options);
   const Outcome outcome = runner.run({Cell{}})[0];
@@ -70,9 +71,9 @@ TEST_F(TrialRunnerTest, AJobThatWasLostIsACrashInItsOwnWords) {
 TEST_F(TrialRunnerTest, AJobThatIsLostAfterItsCellWasJudgedKeepsThat) {
   for (const int status : {16, 137}) {
     TrialOptions options;
-    options.launcher = {
-        program("echo '" + to_json_line("stand_in", Cell{}, Outcome{}) + "'; exit " + std::to_string(status))
-            .string()};
+    options.launcher = {program("echo '" + to_json_line("stand_in", Cell{}, Outcome{}) +
+                                "'; exit " + std::to_string(status))
+                            .string()};
     options.program = "/nowhere/stand_in_job";
     TrialRunner runner("stand_in", options);
     EXPECT_EQ(runner.run({Cell{}})[0].outcome, OutcomeClass::kPass) << status;
