@@ -82,6 +82,7 @@ struct CellsCommand {
     if (choice.comm == "mpi")
       throw UsageError("`culprit cells` runs in one process; --comm mpi goes with `culprit run` and "
                        "with scenario programs under mpirun");
+    require_one_process(choice, "`culprit cells`");
     const auto runtime = open_runtime(choice);
     WholeFile output(out);
     ProgressBar bar(STDERR_FILENO, file.cells.size(), "cells");

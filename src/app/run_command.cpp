@@ -215,6 +215,7 @@ int RunCommand::run(const std::vector<std::string>& command) const {
     runtime = fmt::format("CPU, ranks as processes through MPI ({})", launcher.command[0]);
     record.ran_on = "MPI processes";
   } else {
+    require_one_process(impl_->choice, "`culprit run`");
     runtime = open_runtime(impl_->choice)->description();
   }
   if (on_gpu)
@@ -249,7 +250,14 @@ int RunCommand::run(const std::vector<std::string>& command) const {
       trace_findings(record.jobs.back(), runner, folder.traces(), trace_prefix(matrices.size(), i));
     }
     record.num_trials = runner.trials();
-    if (impl_->triage) triage_record(record, scenario, options, impl_->choice);
+    // What the matrix found is kept if the triage is stopped.
+    if (impl_->triage) try {
+        triage_record(record, scenario, options, impl_->choice);
+      } catch (const Stopped&) {
+        record.triage.clear();
+        bar.clear();
+        print_error("culprit: stopped by a signal during the triage; all else is written\n");
+      }
   } catch (const Stopped&) {
     bar.clear();
     print_error(fmt::format("culprit: stopped by a signal after {} cells; what ran is in {}\n",
@@ -274,6 +282,7 @@ int RunCommand::run(const std::vector<std::string>& command) const {
   impl_->report.write_record(folder.path(), record, redactor);
   WrittenReproductions reproductions = write_reproductions(record, folder.path());
   record.reproductions = reproductions.findings;
+  const bool was_stopped = stop.is_stopped();
   if (!impl_->no_verify && !reproductions.files.empty()) {
     ProgressBar builds(STDERR_FILENO, 0, "reproductions");
     ReproCheckOptions options = default_check_options();
@@ -286,7 +295,7 @@ int RunCommand::run(const std::vector<std::string>& command) const {
     check_reproductions(reproductions, options);
     builds.clear();
     record.reproductions = reproductions.findings;
-    if (stop.is_stopped())
+    if (stop.is_stopped() && !was_stopped)
       print_error("culprit: stopped by a signal while reproductions were built; all else is written\n");
   }
   impl_->report.write(folder.path(), record, redactor);

@@ -7,6 +7,7 @@
 #include <CLI/Formatter.hpp>
 #include <cstdio>
 #include <iostream>
+#include <optional>
 #include <sstream>
 #include <string>
 
@@ -105,9 +106,34 @@ Outcome outcome_of_ended_job(const JobEndedError& error) {
   return outcome;
 }
 
+// What every process of a job must have been started with.
+std::string start_of(const Scenario& scenario, const Cell& cell, const std::string& expect,
+                     const std::string& trace_file) {
+  std::string text = scenario.name;
+  for (const std::string& flag : to_flags(cell)) text += " " + flag;
+  if (!expect.empty()) text += " --expect=" + expect;
+  if (!trace_file.empty()) text += " --trace";
+  return text;
+}
+
+// Errors: UsageError, on each process, when they were not all started alike: what they ran would be
+// no cell.
+void require_alike(ProcessGroup& processes, const std::string& start) {
+  const std::vector<std::string> all = processes.gather(start);
+  std::string odd;
+  for (std::size_t rank = 1; rank < all.size() && odd.empty(); ++rank)
+    if (all[rank] != all[0])
+      odd = fmt::format(
+          "the processes of a job take the same program and flags: rank 0 has '{}', rank {} has "
+          "'{}'",
+          all[0], rank, all[rank]);
+  odd = processes.broadcast(odd);
+  if (!odd.empty()) throw UsageError(odd);
+}
+
 // Runs the cell as one process of a job that each of them calls alike. Rank 0 prints; all return
 // the same status, and none before rank 0 has printed: launchers end the whole job when a process
-// ends with a failure.
+// ends with a failure. For the same reason an error is printed before this process leaves the job.
 int run_in_job(const Scenario& scenario, const Cell& cell, Runtime& runtime,
                ProgressCounter& progress, const std::string& expect,
                const std::string& trace_file) {
@@ -117,17 +143,23 @@ int run_in_job(const Scenario& scenario, const Cell& cell, Runtime& runtime,
     if (is_speaker) fmt::print("{}\n", to_json_line(scenario.name, cell, outcome));
     std::fflush(stdout);
   };
-  try {
-    const Outcome outcome = run_here(scenario, cell, runtime, progress);
-    if (!trace_file.empty()) write_trace(trace_file, scenario, cell, runtime);
-    print(outcome);
-    const int status = report(outcome, expect, is_speaker);
-    processes.broadcast({});
-    return status;
-  } catch (const JobEndedError& error) {
-    if (outcome_of_exit(error.exit_status())) print(outcome_of_ended_job(error));
-    throw;
-  }
+  return guarded(scenario.name, [&] {
+    std::optional<int> status;
+    try {
+      require_alike(processes, start_of(scenario, cell, expect, trace_file));
+      const Outcome outcome = run_here(scenario, cell, runtime, progress);
+      if (!trace_file.empty()) write_trace(trace_file, scenario, cell, runtime);
+      print(outcome);
+      status = report(outcome, expect, is_speaker);
+      processes.broadcast({});
+      return *status;
+    } catch (const JobEndedError& error) {
+      // A process that is lost after the cell was judged changes nothing of what was printed.
+      if (status && is_speaker) return *status;
+      if (outcome_of_exit(error.exit_status())) print(outcome_of_ended_job(error));
+      throw;
+    }
+  });
 }
 
 }  // namespace
@@ -174,9 +206,10 @@ int scenario_main(const Scenario& scenario, int argc, char** argv) {
         throw UsageError(
             "--worker takes its cells from stdin: no --clean, --expect, --trace, sizes or toggles "
             "beside it");
-      const std::unique_ptr<Runtime> runtime = open_runtime(choice);
-      if (runtime->processes())
+      if (choice.comm == "mpi")
         throw UsageError("--worker takes its ranks as threads: start one process for each cell");
+      require_one_process(choice, "a --worker");
+      const std::unique_ptr<Runtime> runtime = open_runtime(choice);
       run_worker(scenario, *runtime, progress);
       return 0;
     }

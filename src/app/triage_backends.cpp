@@ -8,7 +8,7 @@
 namespace culprit {
 namespace {
 
-// `prepare` completes the options, or throws UnavailableError.
+// `prepare` completes the options, or throws an Error: why the back end can't be used.
 template <class Prepare>
 TriageBackend backend(const std::string& name, const RuntimeChoice& choice, TrialOptions options,
                       Prepare prepare) {
@@ -19,7 +19,7 @@ TriageBackend backend(const std::string& name, const RuntimeChoice& choice, Tria
   TriageBackend result{.name = name, .absent = {}};
   try {
     prepare(options);
-  } catch (const UnavailableError& error) {
+  } catch (const Error& error) {
     result.absent = error.what();
   }
   result.options = std::move(options);
@@ -41,6 +41,7 @@ std::vector<TriageBackend> triage_backends(const TrialOptions& base, const Runti
       }));
   const auto on_gpu = [&](const RuntimeChoice& where) {
     return [&, where](TrialOptions& options) {
+      require_one_process(where, "a triage");
       open_runtime(where)->make_world(num_ranks);
       options.many_cells_a_process = true;
       options.jobs = 1;

@@ -28,6 +28,20 @@ std::optional<Cell> with_wait(const Scenario& scenario, const Cell& cell) {
 
 std::string shown(const std::string& print) { return print.empty() ? "PASS" : print; }
 
+// Where the passing neighbour fails, what the combination comes to says nothing of it.
+bool is_fit(const TriageRow& row) { return row.absent.empty() && (!row.twin || row.twin->empty()); }
+
+std::string in_one_line(const std::string& words) {
+  std::string text;
+  for (const char c : words)
+    if (c != '\n')
+      text += c;
+    else if (!text.empty() && !text.ends_with("; "))
+      text += "; ";
+  while (text.ends_with(' ') || text.ends_with(';')) text.pop_back();
+  return text;
+}
+
 }  // namespace
 
 std::string_view name_of(TriageVerdict verdict) {
@@ -47,12 +61,20 @@ Triage judge_triage(std::vector<TriageRow> rows) {
   std::vector<std::string> here, failing, waits_help, blocking_differs;
   std::string first_print;
   bool fails_alike = true, wait_always_helps = true;
-  for (const TriageRow& row : result.rows) {
+  std::string unfit;
+  for (std::size_t r = 0; r < result.rows.size(); ++r) {
+    const TriageRow& row = result.rows[r];
     if (!row.absent.empty()) continue;
+    if (!is_fit(row)) {
+      unfit += fmt::format("; {} is not judged: the passing neighbour fails there too ({})",
+                           row.backend, *row.twin);
+      continue;
+    }
     if (row.is_blocking) {
       // The row before it is the same back end as it is.
-      const TriageRow& as_is = (&row)[-1];
-      if (as_is.absent.empty() && as_is.failing != row.failing)
+      if (r == 0) continue;
+      const TriageRow& as_is = result.rows[r - 1];
+      if (is_fit(as_is) && as_is.failing != row.failing)
         blocking_differs.push_back(fmt::format("{} under CUDA_LAUNCH_BLOCKING=1, {} without",
                                                shown(row.failing), shown(as_is.failing)));
       continue;
@@ -69,7 +91,7 @@ Triage judge_triage(std::vector<TriageRow> rows) {
   }
   const auto decide = [&](TriageVerdict verdict, const std::string& why) {
     result.verdict = verdict;
-    result.in_words = std::string(name_of(verdict)) + why;
+    result.in_words = std::string(name_of(verdict)) + why + unfit;
   };
   if (!blocking_differs.empty())
     decide(TriageVerdict::kTimingOnly, fmt::format(" ({})", fmt::join(blocking_differs, "; ")));
@@ -89,7 +111,7 @@ Triage judge_triage(std::vector<TriageRow> rows) {
   else {
     std::vector<std::string> each;
     for (const TriageRow& row : result.rows)
-      if (row.absent.empty() && !row.is_blocking)
+      if (is_fit(row) && !row.is_blocking)
         each.push_back(fmt::format("{} on {}", row.failing, row.backend));
     decide(TriageVerdict::kOnlyWith,
            fmt::format(" its own failure each: {}", fmt::join(each, ", ")));
@@ -119,8 +141,9 @@ Triage triage(const Scenario& scenario, const JobResult& job, const MinimalFindi
         row.failing = fingerprint(outcomes[0]);
         if (finding.passing_neighbour) row.twin = fingerprint(outcomes[1]);
         if (waited) row.waited = fingerprint(outcomes.back());
-      } catch (const UnavailableError& error) {
-        row.absent = error.what();
+      } catch (const Error& error) {
+        // Trouble of one back end must not cost what was found on the others.
+        row.absent = in_one_line(error.what());
       }
     rows.push_back(std::move(row));
   }

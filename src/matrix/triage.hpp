@@ -41,10 +41,11 @@ struct Triage {
 // - independent: it fails alike on at least two back ends and on every one that is here;
 // - only with: it fails on some of several back ends, or not alike;
 // - undecided: fewer than two back ends are here.
+// A back end on which the passing neighbour fails is none that counts, and told of.
 Triage judge_triage(std::vector<TriageRow> rows);
 
-// Runs and judges one minimal finding. A back end that turns out to be missing is told as absent.
-// Errors: as TrialRunner::run, but for UnavailableError.
+// Runs and judges one minimal finding. A back end that turns out to be missing or broken is told as
+// absent. Errors: Stopped.
 Triage triage(const Scenario& scenario, const JobResult& job, const MinimalFinding& finding,
               const std::vector<TriageBackend>& backends);
 

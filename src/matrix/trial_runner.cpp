@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <sstream>
 
 #include "base/error.hpp"
 #include "base/exit_status.hpp"
@@ -62,13 +63,21 @@ std::optional<Outcome> outcome_of_death(const ProcessResult& result,
   throw_failure(result, command, "ended in an unknown way");
 }
 
+// The first line of `words` that one of our programs has printed; where none has, the first.
+std::string own_words(const std::string& words, const std::string& program) {
+  std::istringstream lines(words);
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with(program + ": ") || line.starts_with("culprit: ")) return line;
+  return words.substr(0, words.find('\n'));
+}
+
 // The outcome of a cell whose processes were ended over it, from the status of their launcher and
 // what they said; none where it says nothing of that.
-std::optional<Outcome> outcome_of_ended_job(const ProcessResult& result) {
+std::optional<Outcome> outcome_of_ended_job(const ProcessResult& result,
+                                            const std::string& program) {
   constexpr int kSignalled = 128;  // as shells and launchers tell a signal
   Outcome outcome;
-  const std::string words = result.err.text();
-  outcome.message = words.substr(0, words.find('\n'));
+  outcome.message = own_words(result.err.text(), program);
   const auto told = outcome_of_exit(result.value);
   if (told == OutcomeClass::kCrash || told == OutcomeClass::kHang) {
     outcome.outcome = *told;
@@ -83,13 +92,20 @@ std::optional<Outcome> outcome_of_ended_job(const ProcessResult& result) {
 }
 
 // The outcome of an ended program that ran one cell. Errors: as throw_failure.
-// `is_job`: the command started the cell's ranks as processes.
+// `job`: the program, where the command started the cell's ranks as processes of it; else empty.
 Outcome outcome_of(const ProcessResult& result, const std::vector<std::string>& command,
-                   bool is_job) {
-  if (const auto outcome = outcome_of_death(result, command)) return *outcome;
+                   const std::string& job) {
   const std::string out = result.out.text();
-  if (is_job && out.empty())
-    if (const auto outcome = outcome_of_ended_job(result)) return *outcome;
+  if (!job.empty() && result.end == ProcessEnd::kStalled) {
+    // The launcher's trouble, not the cell's.
+    if (!out.empty()) return parse_json_line(out.substr(0, out.find('\n')));
+    throw_failure(result, command, "gave no sign of life, and was killed");
+  }
+  if (const auto outcome = outcome_of_death(result, command)) return *outcome;
+  if (!job.empty())
+    if (const auto outcome = outcome_of_ended_job(result, job))
+      // One that was lost after rank 0 had judged the cell changes nothing of that.
+      return out.empty() ? *outcome : parse_json_line(out.substr(0, out.find('\n')));
   if (!outcome_of_exit(result.value))
     throw_failure(result, command, fmt::format("ended with exit status {}", result.value));
   if (out.empty()) throw_failure(result, command, "printed no outcome");
@@ -131,12 +147,11 @@ ProcessRequest TrialRunner::request_for(const Cell& cell) const {
   std::vector<std::string> argv = options_.launcher;
   argv.push_back(std::to_string(cell.tp * cell.pp));
   argv.insert(argv.end(), made.argv.begin(), made.argv.end());
-  // The job sees by itself when none of its processes goes on: its ticks do not come through the
-  // launcher.
+  // The job sees by itself when none of its processes goes on; this is for a launcher that hangs.
   argv.push_back(fmt::format(
       "--stall={}", std::chrono::duration<double>(options_.stall_deadline).count()));
   made.argv = std::move(argv);
-  made.stall_deadline.reset();
+  *made.stall_deadline += options_.launcher_margin;
   return made;
 }
 
@@ -171,12 +186,12 @@ std::vector<Outcome> TrialRunner::run(const std::vector<Cell>& cells) {
 void TrialRunner::run_alone(const std::vector<Cell>& cells) {
   std::vector<ProcessRequest> requests;
   for (const Cell& cell : cells) requests.push_back(request_for(cell));
+  const std::string job = options_.launcher.empty() ? "" : options_.program.filename().string();
   const RunOptions options{.jobs = options_.jobs,
                            .on_start = {},
                            .on_done =
                                [&](std::size_t i, ProcessResult&& result) {
-                                 keep(cells[i], outcome_of(result, requests[i].argv,
-                                                           !options_.launcher.empty()));
+                                 keep(cells[i], outcome_of(result, requests[i].argv, job));
                                },
                            .on_line = {},
                            .cancel_fd = options_.cancel_fd};
@@ -239,7 +254,7 @@ std::vector<CellTrace> TrialRunner::trace(const std::vector<Cell>& cells,
       .jobs = options_.jobs,
       .on_start = {},
       .on_done = [&](std::size_t i,
-                     ProcessResult&& result) { outcome_of(result, requests[i].argv, false); },
+                     ProcessResult&& result) { outcome_of(result, requests[i].argv, ""); },
       .on_line = {},
       .cancel_fd = options_.cancel_fd};
   if (!run_processes(requests, options)) throw Stopped();

@@ -32,6 +32,9 @@ struct TrialOptions {
   std::size_t jobs = 1;
   // Without any rank finishing an operation: the process group is killed and the cell is HANG.
   std::chrono::milliseconds stall_deadline{10000};
+  // Where each rank is a process, the job sees its stalls itself, and the launcher is given so much
+  // longer: for its processes to start, meet and end.
+  std::chrono::milliseconds launcher_margin{200000};
   int cancel_fd = -1;
   // What a cell came to, before anybody sees it: may rewrite text (mask what is private).
   std::function<void(Outcome& outcome)> on_outcome = {};
@@ -49,9 +52,9 @@ class TrialRunner {
   TrialRunner(std::string scenario, TrialOptions options);
 
   // Outcomes in the order of `cells`. A crash is CRASH with the signal's name, a stall HANG.
-  // Errors: SetupError when the program can't start, ends with a status that is no outcome, or
-  // prints no outcome; UnavailableError when it says that it lacks what it was asked to run on;
-  // Stopped when cancelled.
+  // Errors: SetupError when the program can't start, its launcher gives no sign of life, ends with
+  // a status that is no outcome, or prints no outcome; UnavailableError when it says that it lacks
+  // what it was asked to run on; Stopped when cancelled.
   std::vector<Outcome> run(const std::vector<Cell>& cells);
   // Runs the cells once more, each writing what its ranks did to the file at the same place of
   // `files`. A cell that left no file (killed, crashed) has an empty trace. Errors: as run.

@@ -9,7 +9,10 @@
 #include <condition_variable>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 
 #include "base/error.hpp"
@@ -19,7 +22,16 @@
 namespace culprit::mpi {
 namespace {
 
-// MPI_Init and MPI_Finalize wait for all processes, and can't be told for how long.
+constexpr std::chrono::seconds kMeetingDeadline{60}, kFinalizeDeadline{10};
+
+// As the launcher says, where MPI itself can't yet: "rank 2", or "a process".
+std::string who_waits() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK"})
+    if (const char* rank = std::getenv(name)) return fmt::format("rank {}", rank);
+  return "a process";
+}
+
+// Some calls wait for other processes, and can't be told for how long.
 class Deadline {
  public:
   Deadline(const char* call, std::chrono::seconds time)
@@ -28,8 +40,10 @@ class Deadline {
           if (changed_.wait_for(lock, stop, time, [&] { return stop.stop_requested(); }) ||
               stop.stop_requested())
             return;
-          std::fprintf(stderr, "culprit: [mpi] %s has not returned within %d s\n", call,
-                       static_cast<int>(time.count()));
+          std::fprintf(stderr,
+                       "culprit: [mpi] %s waits in %s, which has not returned within %d s: another "
+                       "process of the job has stopped, or is gone\n",
+                       who_waits().c_str(), call, static_cast<int>(time.count()));
           std::fflush(stderr);
           ::_exit(kExitSetup);
         }) {}
@@ -43,14 +57,12 @@ class Deadline {
 class Job final : public MpiJob {
  public:
   Job() {
-    {
-      const Deadline deadline("MPI_Init", std::chrono::seconds(60));
-      int given = 0;
-      // Calls come from one thread at a time, not always the same.
-      check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &given), "MPI_Init_thread");
-      if (given < MPI_THREAD_SERIALIZED)
-        throw UnavailableError("--comm mpi: this MPI takes calls from its first thread only");
-    }
+    const Deadline deadline("MPI_Init", kMeetingDeadline);
+    int given = 0;
+    // Calls come from one thread at a time, not always the same.
+    check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &given), "MPI_Init_thread");
+    if (given < MPI_THREAD_SERIALIZED)
+      throw UnavailableError("--comm mpi: this MPI takes calls from its first thread only");
     // Errors come back as results; what MPI would do itself is to end the process.
     check(MPI_Comm_dup(MPI_COMM_WORLD, &comm_), "MPI_Comm_dup");
     check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
@@ -68,7 +80,7 @@ class Job final : public MpiJob {
     // A process is gone: MPI would wait for it. Its launcher ends what is left of the job.
     if (path_->is_aborted()) return;
     path_ = nullptr;
-    const Deadline deadline("MPI_Finalize", std::chrono::seconds(10));
+    const Deadline deadline("MPI_Finalize", kFinalizeDeadline);
     MPI_Comm_free(&comm_);
     MPI_Finalize();
   }
@@ -78,6 +90,7 @@ class Job final : public MpiJob {
   int local_rank() const override { return local_rank_; }
   bool is_one_node() const override { return node_size_ == size_; }
   std::string broadcast(std::string from_rank_0) override {
+    const Deadline deadline("MPI_Bcast", kMeetingDeadline);
     std::uint64_t length = from_rank_0.size();
     check(MPI_Bcast(&length, sizeof(length), MPI_BYTE, 0, comm_), "MPI_Bcast");
     from_rank_0.resize(length);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <climits>
 #include <thread>
 #include <utility>
@@ -18,6 +19,8 @@ namespace {
 constexpr std::size_t kPiece = std::size_t{1} << 30;
 // How often a wait looks before it lets others run: ranks may be more than cores.
 constexpr int kLooksBeforeYield = 200;
+// How often the thread looks after messages that are under way.
+constexpr std::chrono::microseconds kSentPause{100};
 
 class Looking {
  public:
@@ -107,7 +110,11 @@ void check(int result, const char* call) {
   throw SetupError(fmt::format("[mpi] {}: {}", call, words.data()));
 }
 
+MpiPath::MpiPath(MPI_Comm comm)
+    : comm_(comm), sent_thread_([this](const std::stop_token& stop) { look_after_sent(stop); }) {}
+
 MpiPath::~MpiPath() {
+  sent_thread_ = {};
   // None are left but where close() failed: nobody will receive them.
   for (Pending& pending : pending_) {
     MPI_Cancel(&pending.request);
@@ -146,6 +153,7 @@ void MpiPath::close(const std::vector<std::int64_t>& sent_to_me) {
   // order, so what is probed for first was sent first.
   for (std::size_t from = 0; from < sent_to_me.size(); ++from)
     while (received_[from] < sent_to_me[from]) {
+      std::unique_lock lock(calls_);
       require_going_on();
       int is_there = 0;
       MPI_Message message = MPI_MESSAGE_NULL;
@@ -153,25 +161,34 @@ void MpiPath::close(const std::vector<std::int64_t>& sent_to_me) {
       check(MPI_Improbe(static_cast<int>(from), MPI_ANY_TAG, comm_, &is_there, &message, &status),
             "MPI_Improbe");
       if (!is_there) {
-        let_go_of_sent();
+        lock.unlock();
         looking.again();
         continue;
       }
       int num_bytes = 0;
       check(MPI_Get_count(&status, MPI_BYTE, &num_bytes), "MPI_Get_count");
       std::vector<std::byte> dropped(static_cast<std::size_t>(num_bytes));
-      check(MPI_Mrecv(dropped.data(), num_bytes, MPI_BYTE, &message, &status), "MPI_Mrecv");
+      MPI_Request request = MPI_REQUEST_NULL;
+      check(MPI_Imrecv(dropped.data(), num_bytes, MPI_BYTE, &message, &request), "MPI_Imrecv");
+      lock.unlock();
+      finish_receive(request);
       ++received_[from];
     }
   received_.clear();
-  while (!pending_.empty()) {
-    require_going_on();
-    let_go_of_sent();
+  while (true) {
+    {
+      const std::lock_guard lock(calls_);
+      require_going_on();
+      let_go_of_sent();
+      if (pending_.empty()) return;
+    }
     looking.again();
   }
 }
 
 void MpiPath::post(Bytes bytes, int to, int tag) {
+  const std::lock_guard lock(calls_);
+  require_going_on();
   let_go_of_sent();
   sent_.resize(std::max(sent_.size(), static_cast<std::size_t>(to) + 1));
   std::size_t first = 0;
@@ -185,6 +202,8 @@ void MpiPath::post(Bytes bytes, int to, int tag) {
     ++sent_[to];
     first += length;
   } while (first < bytes->size());
+  let_go_of_sent();  // a small one is
+  if (!pending_.empty()) changed_.notify_one();
 }
 
 void MpiPath::fetch(std::byte* data, std::size_t num_bytes, int from, int tag) {
@@ -193,29 +212,64 @@ void MpiPath::fetch(std::byte* data, std::size_t num_bytes, int from, int tag) {
   do {
     const std::size_t length = std::min(kPiece, num_bytes - first);
     MPI_Request request = MPI_REQUEST_NULL;
-    check(MPI_Irecv(data + first, static_cast<int>(length), MPI_BYTE, from, tag, comm_, &request),
-          "MPI_Irecv");
-    Looking looking;
-    for (int is_done = 0; !is_done;) {
-      if (aborted_) {
-        MPI_Cancel(&request);
-        MPI_Request_free(&request);
-        throw PathAborted();
-      }
-      check(MPI_Test(&request, &is_done, MPI_STATUS_IGNORE), "MPI_Test");
-      if (!is_done) looking.again();
+    {
+      const std::lock_guard lock(calls_);
+      check(MPI_Irecv(data + first, static_cast<int>(length), MPI_BYTE, from, tag, comm_, &request),
+            "MPI_Irecv");
     }
+    finish_receive(request);
     ++received_[from];
     first += length;
   } while (first < num_bytes);
 }
 
+void MpiPath::finish_receive(MPI_Request request) {
+  Looking looking;
+  while (true) {
+    {
+      const std::lock_guard lock(calls_);
+      if (aborted_) {
+        MPI_Cancel(&request);
+        MPI_Request_free(&request);
+      }
+      require_going_on();
+      int is_done = 0;
+      check(MPI_Test(&request, &is_done, MPI_STATUS_IGNORE), "MPI_Test");
+      if (is_done) return;
+    }
+    looking.again();
+  }
+}
+
 void MpiPath::let_go_of_sent() {
-  std::erase_if(pending_, [](Pending& pending) {
+  int worst = MPI_SUCCESS;
+  std::erase_if(pending_, [&](Pending& pending) {
     int is_done = 0;
-    check(MPI_Test(&pending.request, &is_done, MPI_STATUS_IGNORE), "MPI_Test");
+    const int result = MPI_Test(&pending.request, &is_done, MPI_STATUS_IGNORE);
+    if (result != MPI_SUCCESS) worst = result;
     return is_done != 0;
   });
+  check(worst, "MPI_Test");
+}
+
+void MpiPath::look_after_sent(const std::stop_token& stop) {
+  std::unique_lock lock(calls_);
+  const auto is_needed = [&] { return !pending_.empty() && !aborted_ && !broken_; };
+  while (changed_.wait(lock, stop, is_needed) && !stop.stop_requested()) {
+    try {
+      let_go_of_sent();
+    } catch (const std::exception&) {
+      broken_ = std::current_exception();
+    }
+    lock.unlock();
+    std::this_thread::sleep_for(kSentPause);
+    lock.lock();
+  }
+}
+
+void MpiPath::require_going_on() const {
+  if (aborted_) throw PathAborted();
+  if (broken_) std::rethrow_exception(broken_);
 }
 
 }  // namespace culprit::mpi

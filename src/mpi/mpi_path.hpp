@@ -1,12 +1,19 @@
 // Ranks' CPU memory through MPI: messages alone, never a call that waits.
+//
+// MPI moves a message that is no small one only while both ends call it, and a rank that waits at
+// the coordinator calls nothing. So a thread of this class looks after what has been sent.
 #pragma once
 
 #include <mpi.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <memory>
+#include <mutex>
+#include <thread>
 #include <vector>
 
 #include "multiprocess/data_path.hpp"
@@ -22,7 +29,7 @@ void check(int result, const char* call);
 // part crosses to every member; groups here are small.
 class MpiPath final : public DataPath {
  public:
-  explicit MpiPath(MPI_Comm comm) : comm_(comm) {}
+  explicit MpiPath(MPI_Comm comm);
   ~MpiPath() override;
 
   std::string token(const std::vector<int>&) override { return {}; }
@@ -50,15 +57,20 @@ class MpiPath final : public DataPath {
     MPI_Request request = MPI_REQUEST_NULL;
     Bytes bytes;
   };
-  void let_go_of_sent();  // those that are done
-  void require_going_on() const {
-    if (aborted_) throw PathAborted();
-  }
+  void finish_receive(MPI_Request request);  // Errors: PathAborted
+  void let_go_of_sent();                     // those that are done; with calls_ held
+  void look_after_sent(const std::stop_token& stop);
+  // Errors: PathAborted; what MPI told the thread that looks after what was sent.
+  void require_going_on() const;
 
   MPI_Comm comm_;
+  std::mutex calls_;  // over every call of MPI, and what follows
+  std::condition_variable_any changed_;
   std::deque<Pending> pending_;
+  std::exception_ptr broken_;
   std::vector<std::int64_t> sent_, received_;  // messages since the last close, by process
   std::atomic<bool> aborted_{false};
+  std::jthread sent_thread_;
 };
 
 }  // namespace culprit::mpi

@@ -11,14 +11,16 @@
 
 #include "base/bytes.hpp"
 #include "base/exit_status.hpp"
+#include "base/version.hpp"
 #include "comm/rank_table.hpp"
 #include "multiprocess/messages.hpp"
 
 namespace culprit {
 namespace {
 
-constexpr std::uint64_t kLongestHello = 4096;
 constexpr int kPollMs = 100;
+// For the first message of a connection.
+constexpr std::chrono::seconds kHelloDeadline{10};
 constexpr std::chrono::seconds kEndDeadline{6};
 
 }  // namespace
@@ -32,25 +34,37 @@ class Coordinator::Loop {
         settings_(std::move(settings)),
         peers_(static_cast<std::size_t>(settings_.num_processes)),
         started_(Clock::now()),
-        moved_(started_) {}
+        moved_(started_),
+        looked_(started_),
+        next_beat_(started_) {}
 
   void run() {
     while (!is_over()) {
       poll_once();
       const auto now = Clock::now();
+      if (const auto pause = now - std::exchange(looked_, now); pause > kPause)
+        for (Peer& peer : peers_) peer.heard += pause;
       if (num_here_ < peers_.size() && !ended_) require_meeting(now);
-      if (num_here_ == peers_.size() && !ended_) require_life(now);
+      if (!ended_) require_life(now);
+      if (now < next_beat_) continue;
+      next_beat_ = now + kBeat;
+      const std::string beat = message_of(FromCoordinator::kBeat).take();
+      for (std::size_t rank = 0; rank < peers_.size(); ++rank) tell(static_cast<int>(rank), beat);
     }
   }
 
  private:
+  struct Stranger {
+    std::unique_ptr<Channel> channel;  // null: no stranger any more
+    Clock::time_point since;
+  };
   struct Peer {
     std::unique_ptr<Channel> channel;  // null: has not come
     bool left = false;                 // said goodbye, or its connection is closed
     Clock::time_point heard;
     std::uint64_t operations = 0;
-    std::string bytes;  // for the gather under way
-    bool gave = false;
+    std::string bytes;                  // for the gather under way
+    std::optional<ToCoordinator> gave;  // to which of kGather, kBroadcast, kClose
     std::vector<std::int64_t> sent;  // for the close under way
   };
   struct Collective {
@@ -93,24 +107,28 @@ class Coordinator::Loop {
   }
 
   void poll_once() {
-    std::vector<pollfd> entries{{.fd = listener_.fd(), .events = POLLIN, .revents = 0}};
+    std::vector<pollfd> entries{
+        {.fd = listener_ ? listener_->fd() : -1, .events = POLLIN, .revents = 0}};
     std::vector<int> owners{-1};
     for (std::size_t i = 0; i < strangers_.size(); ++i)
-      entries.push_back({.fd = strangers_[i]->fd(), .events = POLLIN, .revents = 0});
+      entries.push_back({.fd = strangers_[i].channel->fd(), .events = POLLIN, .revents = 0});
     const std::size_t first_peer = entries.size();
     for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
       if (!peers_[rank].channel || peers_[rank].left) continue;
       entries.push_back({.fd = peers_[rank].channel->fd(), .events = POLLIN, .revents = 0});
       owners.push_back(static_cast<int>(rank));
     }
-    if (poll(entries.data(), entries.size(), kPollMs) <= 0) return;
+    if (poll(entries.data(), entries.size(), kPollMs) < 0) return;
     const std::size_t num_strangers = strangers_.size();
-    for (std::size_t i = 0; i < num_strangers; ++i)
-      if (entries[1 + i].revents) greet(strangers_[i]);
-    std::erase(strangers_, nullptr);
-    if (entries[0].revents)
-      if (UniqueFd fd = listener_.accept())
-        strangers_.push_back(std::make_unique<Channel>(std::move(fd)));
+    for (std::size_t i = 0; i < num_strangers; ++i) {
+      if (entries[1 + i].revents) greet(strangers_[i].channel);
+      if (Clock::now() - strangers_[i].since > kHelloDeadline) strangers_[i].channel = nullptr;
+    }
+    std::erase_if(strangers_, [](const Stranger& stranger) { return !stranger.channel; });
+    if (entries[0].revents && listener_)
+      if (UniqueFd fd = listener_->accept())
+        strangers_.push_back(
+            {.channel = std::make_unique<Channel>(std::move(fd)), .since = Clock::now()});
     for (std::size_t i = first_peer; i < entries.size(); ++i)
       if (entries[i].revents) listen_to(owners[1 + i - first_peer]);
   }
@@ -130,22 +148,39 @@ class Coordinator::Loop {
     try {
       ByteReader reader(text);
       const auto kind = reader.get<ToCoordinator>();
-      const std::string key = reader.get_text();
-      const int rank = reader.get<int>(), size = reader.get<int>();
-      if (kind != ToCoordinator::kHello || key != settings_.key || rank < 0 ||
-          rank >= settings_.num_processes || size != settings_.num_processes ||
-          peers_[rank].channel) {
-        stranger = nullptr;
+      if (kind != ToCoordinator::kHello || reader.get_text() != settings_.key) {
+        stranger = nullptr;  // nobody of this job
         return;
       }
+      const std::string version = reader.get_text();
+      if (version != kVersionText)
+        return refuse(stranger,
+                      fmt::format("a process of {}, rank 0 is of {}", version, kVersionText));
+      const int rank = reader.get<int>(), size = reader.get<int>();
+      if (size != settings_.num_processes || rank < 0 || rank >= size)
+        return refuse(stranger, fmt::format("rank {} of {} processes, rank 0 is one of {}", rank,
+                                            size, settings_.num_processes));
+      if (peers_[rank].channel)
+        return refuse(stranger, fmt::format("a second rank {} of {} processes", rank, size));
       Peer& peer = peers_[rank];
       peer.channel = std::move(stranger);
       peer.heard = Clock::now();
-      ++num_here_;
-      if (ended_) tell(rank, *ended_);
+      tell(rank, message_of(FromCoordinator::kBeat).take());
+      if (++num_here_ < peers_.size()) return;
+      listener_.reset();  // who comes now looks for another job
     } catch (const SetupError&) {
       stranger = nullptr;  // no message of ours
     }
+  }
+
+  // A process that knows the key, but can't be of this job: told, and told of if the job fails.
+  void refuse(std::unique_ptr<Channel>& stranger, const std::string& who) {
+    refused_ = who;
+    ByteWriter writer = message_of(FromCoordinator::kEnded);
+    writer.put(kExitSetup);
+    writer.put_text(fmt::format("rank 0 does not let this process in: {}", who));
+    stranger->send(writer.take());
+    stranger = nullptr;
   }
 
   void listen_to(int rank) {
@@ -178,8 +213,9 @@ class Coordinator::Loop {
     Peer& peer = peers_[rank];
     if (kind == ToCoordinator::kBye) {
       peer.left = true;
-      return require_all(world_ || std::any_of(peers_.begin(), peers_.end(),
-                                               [](const Peer& each) { return each.gave; }));
+      return require_all(world_ || std::any_of(peers_.begin(), peers_.end(), [](const Peer& each) {
+                           return each.gave.has_value();
+                         }));
     }
     if (ended_) return;  // what was under way when the job ended
     if (kind == ToCoordinator::kBeat) {
@@ -195,16 +231,16 @@ class Coordinator::Loop {
         return open(reader.get<int>());
       case ToCoordinator::kGather:
         peer.bytes = reader.get_text();
-        peer.gave = true;
-        return gather();
+        if (all_gave(rank, kind)) gather();
+        return;
       case ToCoordinator::kBroadcast:
-        peer.gave = true;
         if (rank == 0) peer.bytes = reader.get_text();
-        return broadcast();
+        if (all_gave(rank, kind)) broadcast();
+        return;
       case ToCoordinator::kClose:
         peer.sent = reader.get_list<std::int64_t>();
-        peer.gave = true;
-        return close();
+        if (all_gave(rank, kind)) close();
+        return;
       default:
         if (!world_) throw SetupError("[coordinator] no world is open");
         return handle_rank(kind, rank, reader);
@@ -221,6 +257,7 @@ class Coordinator::Loop {
   }
 
   void handle_rank(ToCoordinator kind, int rank, ByteReader& reader) {
+    require_rank(rank);
     switch (kind) {
       case ToCoordinator::kJoin:
         join(rank, reader);
@@ -240,6 +277,7 @@ class Coordinator::Loop {
       }
       case ToCoordinator::kWaitPost: {
         const int group = reader.get<int>(), from = reader.get<int>();
+        require_rank(from);
         const auto num_elements = reader.get<std::int64_t>();
         wait(rank, {.for_message = true,
                     .collective = {},
@@ -260,7 +298,16 @@ class Coordinator::Loop {
     world_->ranks.settle([this](int decided) { answer(decided); });
   }
 
+  void require_rank(int rank) const {
+    if (rank < 0 || rank >= world_->ranks.size())
+      throw SetupError(
+          fmt::format("[coordinator] rank {} in a world of {}", rank, world_->ranks.size()));
+  }
+
   void open(int size) {
+    if (size < 1 || size > settings_.num_processes)
+      throw SetupError(fmt::format("[coordinator] opens a world of {} ranks with {} processes",
+                                   size, settings_.num_processes));
     if (!world_) world_.emplace(size);
     if (world_->ranks.size() != size)
       throw SetupError(fmt::format("[coordinator] opens a world of {} ranks, another of {}", size,
@@ -272,7 +319,11 @@ class Coordinator::Loop {
     const auto call = reader.get<std::uint64_t>();
     const int group_rank = reader.get<int>();
     Collective& collective = world_->collectives[{group, call}];
-    collective.members = reader.get_list<int>();
+    std::vector<int> members = reader.get_list<int>();
+    for (const int member : members) require_rank(member);
+    if (!collective.members.empty() && collective.members != members)
+      throw SetupError("[coordinator] a group with other members");
+    collective.members = std::move(members);
     const int kind = reader.get<int>();
     const auto num_elements = reader.get<std::int64_t>();
     std::string token = reader.get_text();
@@ -302,6 +353,7 @@ class Coordinator::Loop {
 
   void post(int rank, ByteReader& reader) {
     const int group = reader.get<int>(), to = reader.get<int>();
+    require_rank(to);
     Message posted;
     posted.is_none = reader.get<bool>();
     posted.num_elements = reader.get<std::int64_t>();
@@ -361,14 +413,20 @@ class Coordinator::Loop {
     world_->ranks.goes_on(rank);
   }
 
-  bool all_gave() {
-    if (!std::all_of(peers_.begin(), peers_.end(), [](const Peer& peer) { return peer.gave; }))
+  // Whether `rank` was the last to call that. Errors: SetupError when others call something else.
+  bool all_gave(int rank, ToCoordinator kind) {
+    peers_[rank].gave = kind;
+    for (std::size_t other = 0; other < peers_.size(); ++other)
+      if (peers_[other].gave && peers_[other].gave != kind)
+        throw SetupError(fmt::format(
+            "[coordinator] is at another step than rank {}'s; were all started alike?", other));
+    if (!std::all_of(peers_.begin(), peers_.end(),
+                     [](const Peer& peer) { return peer.gave.has_value(); }))
       return false;
-    for (Peer& peer : peers_) peer.gave = false;
+    for (Peer& peer : peers_) peer.gave.reset();
     return true;
   }
   void gather() {
-    if (!all_gave()) return;
     ByteWriter writer = message_of(FromCoordinator::kGathered);
     for (Peer& peer : peers_) writer.put_text(std::exchange(peer.bytes, {}));
     tell(0, writer.take());
@@ -376,14 +434,12 @@ class Coordinator::Loop {
       tell(static_cast<int>(rank), message_of(FromCoordinator::kGathered).take());
   }
   void broadcast() {
-    if (!all_gave()) return;
     ByteWriter writer = message_of(FromCoordinator::kBroadcast);
     writer.put_text(std::exchange(peers_[0].bytes, {}));
     const std::string text = writer.take();
     for (std::size_t rank = 0; rank < peers_.size(); ++rank) tell(static_cast<int>(rank), text);
   }
   void close() {
-    if (!all_gave()) return;
     world_.reset();
     for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
       std::vector<std::int64_t> sent_to;
@@ -421,14 +477,14 @@ class Coordinator::Loop {
     for (std::size_t rank = 0; rank < peers_.size(); ++rank)
       if (!peers_[rank].channel) absent += fmt::format("{}{}", absent.empty() ? "" : ", ", rank);
     end_job(kExitSetup,
-            fmt::format("of {} processes rank {} did not come within {:g} s; was each started?",
-                        peers_.size(), absent,
-                        std::chrono::duration<double>(settings_.meeting_deadline).count()));
+            fmt::format("of {} processes rank {} did not come within {:g} s; {}", peers_.size(),
+                        absent, std::chrono::duration<double>(settings_.meeting_deadline).count(),
+                        refused_.empty() ? "was each started?" : refused_ + " was not let in"));
   }
 
   void require_life(Clock::time_point now) {
     for (std::size_t rank = 0; rank < peers_.size(); ++rank)
-      if (!peers_[rank].left && now - peers_[rank].heard > settings_.silence_deadline) {
+      if (peers_[rank].channel && !peers_[rank].left && now - peers_[rank].heard > kSilence) {
         end_job(row_of(OutcomeClass::kCrash).exit_status,
                 fmt::format("rank {}'s process gives no sign of life{}", rank, who_waits()));
         peers_[rank].left = true;  // not waited for
@@ -443,12 +499,14 @@ class Coordinator::Loop {
                         std::chrono::duration<double>(settings_.stall_deadline).count(), who));
   }
 
-  Listener listener_;
+  std::optional<Listener> listener_;  // until all have come
   CoordinatorSettings settings_;
   std::vector<Peer> peers_;  // by rank
-  std::vector<std::unique_ptr<Channel>> strangers_;
+  std::vector<Stranger> strangers_;  // nobody knows who they are yet
+  std::string refused_;              // the last that was not let in
   std::size_t num_here_ = 0;
   Clock::time_point started_, moved_;  // moved: last seen doing something
+  Clock::time_point looked_, next_beat_;
   std::optional<OpenWorld> world_;
   std::optional<std::string> ended_;  // what everybody was told
   Clock::time_point ended_at_;

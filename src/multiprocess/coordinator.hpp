@@ -4,7 +4,8 @@
 // It decides as LocalWorld does, by the same table: a collective is told complete only when all
 // members have come, a wait that can never end is told at once, with who waits where. So nothing
 // ever waits in MPI or NCCL for a rank that does not come, except for one that is killed on its
-// way: then the connection closes, and everybody is told that the job has ended.
+// way: then the connection closes, and everybody is told that the job has ended. One that stops
+// gives no beat, and is taken for lost likewise; each process judges the coordinator's own so.
 #pragma once
 
 #include <chrono>
@@ -23,8 +24,6 @@ struct CoordinatorSettings {
   std::chrono::milliseconds meeting_deadline{60000};
   // While ranks wait and none finishes an operation: the job is a HANG.
   std::chrono::milliseconds stall_deadline{10000};
-  // Without a sign of a process's life although its connection stands (its machine is gone).
-  std::chrono::milliseconds silence_deadline{4000};
 };
 
 class Coordinator {

@@ -3,14 +3,18 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/exit_status.hpp"
+#include "base/version.hpp"
 
 namespace culprit {
 namespace {
 
-constexpr std::chrono::milliseconds kBeat{500};
+using Clock = std::chrono::steady_clock;
+// For rank 0 to answer a hello.
+constexpr std::chrono::milliseconds kAnswerDeadline{10000};
 // From the end of the job to that of a process which does not end by itself.
 constexpr std::chrono::milliseconds kGrace{3000};
 
@@ -18,24 +22,64 @@ constexpr std::chrono::milliseconds kGrace{3000};
 
 JobLink::JobLink(const JobSettings& settings, std::optional<Listener> listener)
     : settings_(settings) {
-  if (listener)
+  if (listener) {
+    settings_.address = listener->own_address();
+    settings_.port = listener->port();
     coordinator_ = std::make_unique<Coordinator>(
         std::move(*listener), CoordinatorSettings{.num_processes = settings.size,
                                                   .key = settings.key,
                                                   .meeting_deadline = settings.meeting_deadline,
                                                   .stall_deadline = settings.stall_deadline});
-  channel_ = std::make_unique<Channel>(
-      connect_to(settings.address, settings.port, settings.meeting_deadline));
-  ByteWriter hello = message_of(ToCoordinator::kHello);
-  hello.put_text(settings.key);
-  hello.put(settings.rank);
-  hello.put(settings.size);
-  send(std::move(hello));
+  }
+  come_in();
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
   try {
     gather({});  // all have come
   } catch (const JobEndedError& error) {
     throw SetupError(error.what());
+  }
+}
+
+void JobLink::come_in() {
+  const auto end = Clock::now() + settings_.meeting_deadline;
+  const std::string place = fmt::format("{}:{}", settings_.address, settings_.port);
+  for (auto left = settings_.meeting_deadline;;
+       left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now())) {
+    channel_ = std::make_unique<Channel>(connect_to(settings_.address, settings_.port, left));
+    ByteWriter hello = message_of(ToCoordinator::kHello);
+    hello.put_text(settings_.key);
+    hello.put_text(kVersionText);
+    hello.put(settings_.rank);
+    hello.put(settings_.size);
+    send(std::move(hello));
+    std::string text;
+    auto state = Channel::State::kNothingYet;
+    const auto answer_by = std::min(end, Clock::now() + kAnswerDeadline);
+    while (state == Channel::State::kNothingYet && Clock::now() < answer_by) {
+      channel_->wait(kBeat);
+      state = channel_->receive(text, kLongestHello);
+    }
+    if (state == Channel::State::kNothingYet)
+      throw SetupError(fmt::format(
+          "what listens at {} does not answer as rank 0 of this job does; another program? choose "
+          "another MASTER_PORT",
+          place));
+    if (state == Channel::State::kMessage) {
+      ByteReader reader(text);
+      const auto kind = reader.get<FromCoordinator>();
+      if (kind == FromCoordinator::kBeat) return;
+      if (kind != FromCoordinator::kEnded)
+        throw SetupError(fmt::format("what listens at {} is not rank 0 of this job", place));
+      reader.get<int>();
+      throw SetupError(reader.get_text());
+    }
+    // Closed: rank 0 of a job that was here before, or somebody else.
+    if (Clock::now() >= end)
+      throw SetupError(fmt::format(
+          "what listens at {} closes each connection; another program, or rank 0 of another job? "
+          "choose another MASTER_PORT",
+          place));
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
 }
 
@@ -86,22 +130,35 @@ void JobLink::require_going_on() {
   if (ended_) throw JobEndedError(*ended_);
 }
 
+bool JobLink::has_ended() {
+  const std::lock_guard lock(mutex_);
+  return ended_.has_value();
+}
+
 void JobLink::run(const std::stop_token& stop) {
-  using Clock = std::chrono::steady_clock;
   std::string text;
-  auto next_beat = Clock::now();
+  auto next_beat = Clock::now(), heard = next_beat, looked = next_beat;
   while (!stop.stop_requested()) {
-    if (Clock::now() >= next_beat) {
+    const auto now = Clock::now();
+    if (const auto pause = now - std::exchange(looked, now); pause > kPause) heard += pause;
+    if (now >= next_beat) {
       ByteWriter beat = message_of(ToCoordinator::kBeat);
       beat.put(operations_.load(std::memory_order_relaxed));
       send(std::move(beat));
-      next_beat = Clock::now() + kBeat;
+      next_beat = now + kBeat;
     }
     switch (channel_->receive(text)) {
       case Channel::State::kMessage:
-        receive(text);
+        heard = now;
+        try {
+          receive(text);
+        } catch (const std::exception& error) {
+          end(kExitSetup, fmt::format("[job] the coordinator's words: {}", error.what()));
+        }
         break;
       case Channel::State::kNothingYet:
+        if (now - heard > kSilence)
+          end(row_of(OutcomeClass::kCrash).exit_status, "rank 0's process gives no sign of life");
         channel_->wait(kBeat / 5);
         break;
       case Channel::State::kClosed:
@@ -115,6 +172,7 @@ void JobLink::run(const std::stop_token& stop) {
 void JobLink::receive(const std::string& text) {
   ByteReader reader(text);
   const auto kind = reader.get<FromCoordinator>();
+  if (kind == FromCoordinator::kBeat) return;
   if (kind == FromCoordinator::kEnded) {
     const int exit_status = reader.get<int>();
     return end(exit_status, reader.get_text());
@@ -133,16 +191,17 @@ void JobLink::end(int exit_status, const std::string& text) {
   const std::lock_guard lock(mutex_);
   if (ended_) return;
   ended_.emplace(exit_status, text);
+  // First: whatever the listener does may wait too.
+  watchdog_ = std::jthread([this](const std::stop_token& stop) { see_it_end(stop); });
   changed_.notify_all();
   if (listener_) listener_->ended();
-  watchdog_ = std::jthread([this](const std::stop_token& stop) { see_it_end(stop); });
 }
 
 void JobLink::see_it_end(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
-  if (changed_.wait_for(lock, stop, kGrace, [&] { return stop.stop_requested(); }) ||
-      stop.stop_requested())
-    return;
+  std::unique_lock lock(leaving_);
+  std::condition_variable_any never;
+  never.wait_for(lock, stop, kGrace, [] { return false; });
+  if (stop.stop_requested()) return;
   const std::string words = fmt::format("culprit: {}\n", ended_->what());
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, words.data(), words.size());
   ::_exit(ended_->exit_status());

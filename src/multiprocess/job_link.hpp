@@ -42,7 +42,7 @@ class JobListener {
 class JobLink final : public ProcessGroup {
  public:
   // Rank 0 gives its listener and gets the coordinator with it. Errors: SetupError when the
-  // processes do not meet within the deadline.
+  // processes do not meet within the deadline, or rank 0 says that this one is none of them.
   JobLink(const JobSettings& settings, std::optional<Listener> listener);
   ~JobLink() override;
 
@@ -59,8 +59,11 @@ class JobLink final : public ProcessGroup {
   void set_listener(JobListener* listener);
   // Errors: JobEndedError once the job has ended.
   void require_going_on();
+  bool has_ended();
 
  private:
+  // Connects, and waits until rank 0 has let this process in. Errors: SetupError.
+  void come_in();
   void run(const std::stop_token& stop);
   void receive(const std::string& text);
   void end(int exit_status, const std::string& text);
@@ -76,7 +79,8 @@ class JobLink final : public ProcessGroup {
   std::optional<std::pair<FromCoordinator, std::string>> answer_;
   std::optional<JobEndedError> ended_;
   JobListener* listener_ = nullptr;
-  std::jthread thread_, watchdog_;
+  std::mutex leaving_;  // of the watchdog alone, which must not wait for anybody else
+  std::jthread watchdog_, thread_;
 };
 
 }  // namespace culprit

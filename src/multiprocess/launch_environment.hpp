@@ -20,9 +20,14 @@ struct LaunchEnvironment {
 };
 
 // None when no launcher started this process. `get` looks a variable up (null: unset). Errors:
-// UsageError for variables that contradict each other or are no numbers.
+// UsageError for variables that contradict each other, are half set or no numbers.
 using GetVariable = std::function<const char*(const char*)>;
 std::optional<LaunchEnvironment> launch_environment(const GetVariable& get);
 std::optional<LaunchEnvironment> launch_environment();
+
+// The launcher that this process's MPI should know of: mpirun's variables before all others. Where
+// that started several processes and MPI knows of one, it is none of MPI's. Errors: as above.
+std::optional<LaunchEnvironment> mpi_launch_environment(const GetVariable& get);
+std::optional<LaunchEnvironment> mpi_launch_environment();
 
 }  // namespace culprit

@@ -2,6 +2,7 @@
 // the fields named beside it, in that order (base/bytes.hpp).
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 
 #include "base/bytes.hpp"
@@ -10,7 +11,7 @@ namespace culprit {
 
 // To the coordinator.
 enum class ToCoordinator : std::uint8_t {
-  kHello,      // key, rank, size
+  kHello,      // key, version, rank, size
   kBeat,       // operations done so far: this process lives
   kOpen,       // number of ranks of the world that starts
   kJoin,       // a collective: group, call, group rank, members, kind, elements, token
@@ -27,7 +28,8 @@ enum class ToCoordinator : std::uint8_t {
 
 // From the coordinator. All processes get what concerns several of them in one order.
 enum class FromCoordinator : std::uint8_t {
-  kEnded,      // exit status, text: the job can't go on
+  kBeat,       // first: this process is let in; then: the coordinator lives
+  kEnded,      // exit status, text: the job can't go on, or does without this process
   kComplete,   // group, call, kinds differ, token: all members have come with equally much
   kTransfer,   // group, from, to, token: receiver and message have met
   kVerdict,    // verdict, reason; of kWaitJoin: what is mismatched; of kWaitPost: is none, elements
@@ -35,6 +37,14 @@ enum class FromCoordinator : std::uint8_t {
   kGathered,   // everybody's bytes on rank 0, nothing on the others
   kBroadcast,  // bytes
 };
+
+// Beats of either side, and how long without one (its connection standing) the other is taken for
+// stopped, or its machine for gone.
+inline constexpr std::chrono::milliseconds kBeat{500}, kSilence{4000};
+// A pause of the reader's own is not the other's silence.
+inline constexpr std::chrono::milliseconds kPause{1000};
+// Of what both sides say before they know each other.
+inline constexpr std::uint64_t kLongestHello = 4096;
 
 // A message of that kind, without its fields yet.
 template <class Kind>

@@ -13,6 +13,10 @@ class ProcessRuntime final : public Runtime {
   ProcessRuntime(std::shared_ptr<void> owner, std::unique_ptr<JobLink> link,
                  std::unique_ptr<Device> device, DataPath& path)
       : owner_(std::move(owner)), device_(std::move(device)), path_(path), link_(std::move(link)) {}
+  // A job that ended between two worlds told no world: nothing may wait for its processes now.
+  ~ProcessRuntime() override {
+    if (link_->has_ended()) path_.abort();
+  }
 
   std::unique_ptr<Backend> make_backend(int world_rank, DType dtype) override {
     return device_->make_backend(world_rank, dtype);
@@ -47,6 +51,7 @@ std::unique_ptr<Runtime> make_process_runtime(std::shared_ptr<void> owner,
 }
 
 std::unique_ptr<JobLink> meet_at_address(const LaunchEnvironment& environment,
+                                         std::chrono::milliseconds meeting_deadline,
                                          std::chrono::milliseconds stall_deadline) {
   std::optional<Listener> listener;
   // On every interface, as MASTER_ADDR may name another of this machine than the others use; but
@@ -61,8 +66,18 @@ std::unique_ptr<JobLink> meet_at_address(const LaunchEnvironment& environment,
                                                .address = *environment.address,
                                                .port = environment.port,
                                                .key = "culprit " + environment.run_id,
+                                               .meeting_deadline = meeting_deadline,
                                                .stall_deadline = stall_deadline},
                                    std::move(listener));
+}
+
+void share_lacks(ProcessGroup& processes, const std::string& lacks) {
+  const std::vector<std::string> all = processes.gather(lacks);
+  std::string first;
+  for (std::size_t rank = 0; rank < all.size() && first.empty(); ++rank)
+    if (!all[rank].empty()) first = fmt::format("rank {}: {}", rank, all[rank]);
+  first = processes.broadcast(first);
+  if (!first.empty()) throw UnavailableError(first);
 }
 
 }  // namespace culprit

@@ -19,6 +19,11 @@ std::unique_ptr<Runtime> make_process_runtime(std::shared_ptr<void> owner,
 // The processes meet at the address that the launcher's variables give. Errors: SetupError,
 // UsageError.
 std::unique_ptr<JobLink> meet_at_address(const LaunchEnvironment& environment,
+                                         std::chrono::milliseconds meeting_deadline,
                                          std::chrono::milliseconds stall_deadline);
+
+// Every process tells the others what its machine lacks (empty: nothing). Errors: UnavailableError
+// on each of them, with the rank and the words of the first that lacks something.
+void share_lacks(ProcessGroup& processes, const std::string& lacks);
 
 }  // namespace culprit

@@ -21,7 +21,8 @@ class ProgressCounter {
   // The driver's side: new shared memory, counter 0. Throws SetupError where the system refuses.
   static ProgressCounter create();
   // The child's side: the counter that the driver shares, or a private one when the variable is
-  // absent or the descriptor is not (or no longer) a progress counter. Never throws for a bad
+  // absent or the descriptor is not (or no longer) a progress counter, of this process or of one
+  // above it (mpirun leaves its own processes none of its descriptors). Never throws for a bad
   // variable.
   static ProgressCounter from_environment();
 
@@ -41,6 +42,7 @@ class ProgressCounter {
  private:
   struct Page;
   ProgressCounter() = default;
+  static Page* map_page(int fd);
 
   Page* page_ = nullptr;                           // mapped; null when private
   std::atomic<std::uint64_t>* counter_ = nullptr;  // into page_, or owned when private

@@ -335,9 +335,14 @@ std::vector<std::string> triage_in_words(const RunRecord& record, std::size_t jo
   for (std::size_t m = 0; m < result.minimal.size(); ++m)
     lines.push_back(fmt::format("{}: {}", minimal_label(result, result.minimal[m]),
                                 record.triage[job][m].in_words));
-  // The same back ends for all: told once.
-  for (const TriageRow& row : record.triage[job][0].rows)
-    if (!row.absent.empty()) lines.push_back(fmt::format("not here: {}: {}", row.backend, row.absent));
+  // Mostly the same for all: told once.
+  for (const Triage& triage : record.triage[job])
+    for (const TriageRow& row : triage.rows) {
+      if (row.absent.empty()) continue;
+      std::string line = fmt::format("not here: {}: {}", row.backend, row.absent);
+      if (std::find(lines.begin(), lines.end(), line) == lines.end())
+        lines.push_back(std::move(line));
+    }
   return lines;
 }
 

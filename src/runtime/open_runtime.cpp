@@ -24,6 +24,9 @@
 namespace culprit {
 namespace {
 
+// For the processes of a job to meet, and for one that can't take part.
+constexpr std::chrono::seconds kMeeting{60}, kMeetingToTell{10};
+
 // Index of "cuda" or "cuda:INDEX"; none for "cpu". Errors: UsageError.
 std::optional<int> cuda_index(const std::string& device) {
   if (device == "cpu") return std::nullopt;
@@ -72,6 +75,11 @@ std::shared_ptr<MpiJob> open_mpi(const std::string& flag) {
   std::exception_ptr error;
   std::shared_ptr<MpiJob> job(open(&error));
   if (error) std::rethrow_exception(error);
+  const auto launcher = mpi_launch_environment();
+  if (job->size() == 1 && launcher && launcher->size > 1)
+    throw UsageError(fmt::format(
+        "{}: {} started {} processes, but MPI ({}) knows of one; start them with that MPI's mpirun",
+        flag, launcher->launcher, launcher->size, job->description()));
   return job;
 }
 
@@ -96,7 +104,12 @@ std::unique_ptr<JobLink> meet_through_mpi(MpiJob& job, std::chrono::milliseconds
       .rank = job.rank(), .size = job.size(), .address = {}, .key = {},
       .stall_deadline = stall_deadline};
   words >> settings.address >> settings.port >> settings.key;
-  return std::make_unique<JobLink>(settings, std::move(listener));
+  try {
+    return std::make_unique<JobLink>(settings, std::move(listener));
+  } catch (const Error&) {
+    job.path().abort();  // the others may be gone: MPI's end is not waited for
+    throw;
+  }
 }
 
 std::unique_ptr<Runtime> open_mpi_runtime(std::chrono::milliseconds stall_deadline) {
@@ -120,10 +133,24 @@ std::unique_ptr<Runtime> open_nccl_rank(const LaunchEnvironment& environment, in
     job = open_mpi("--comm nccl");
   }
   const int local_rank = job ? job->local_rank() : environment.local_rank;
-  std::unique_ptr<Device> device =
-      open_device("--comm nccl", kNcclRankLibrary, first_index + local_rank);
-  std::unique_ptr<JobLink> link = job ? meet_through_mpi(*job, stall_deadline)
-                                      : meet_at_address(environment, stall_deadline);
+  // A process without a GPU must not leave the others waiting for it: it meets them, to tell them.
+  std::unique_ptr<Device> device;
+  std::string lacks;
+  try {
+    device = open_device("--comm nccl", kNcclRankLibrary, first_index + local_rank);
+  } catch (const UnavailableError& error) {
+    lacks = error.what();
+  }
+  std::unique_ptr<JobLink> link;
+  try {
+    link = job ? meet_through_mpi(*job, stall_deadline)
+               : meet_at_address(environment, lacks.empty() ? kMeeting : kMeetingToTell,
+                                 stall_deadline);
+  } catch (const SetupError&) {
+    if (lacks.empty()) throw;
+    throw UnavailableError(lacks);
+  }
+  share_lacks(*link, lacks);
   DataPath& path = static_cast<PathDevice&>(*device).path();
   return make_process_runtime(std::move(job), std::move(link), std::move(device), path);
 }
@@ -161,6 +188,16 @@ std::unique_ptr<Runtime> open_runtime(const RuntimeChoice& choice) {
   require_built(kBuiltWithCuda, "--device cuda", kWhyNoCuda, "the CUDA toolkit (nvcc, cuBLAS)",
                 "--device cpu");
   return make_local_runtime(open_device("--device cuda", kCudaLibrary, *index));
+}
+
+void require_one_process(const RuntimeChoice& choice, const std::string& program) {
+  if (choice.comm != "nccl") return;
+  const auto environment = launch_environment();
+  if (!environment || environment->size == 1) return;
+  throw UsageError(fmt::format(
+      "--comm nccl: {} started this as one of {} processes, but {} is one process with a thread a "
+      "GPU; start it once, without a launcher",
+      environment->launcher, environment->size, program));
 }
 
 }  // namespace culprit

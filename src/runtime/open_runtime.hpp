@@ -29,4 +29,8 @@ struct RuntimeChoice {
 // For processes, each of which calls it: it returns when all have come.
 std::unique_ptr<Runtime> open_runtime(const RuntimeChoice& choice);
 
+// For a program that is one process, whose runtime has its ranks as threads: `program` names it.
+// Errors: UsageError when a launcher started it as one of several, which each would do all of it.
+void require_one_process(const RuntimeChoice& choice, const std::string& program);
+
 }  // namespace culprit

@@ -59,6 +59,24 @@ TEST(TriageTest, AnotherOutcomeUnderLaunchBlockingIsTiming) {
             "timing only (PASS under CUDA_LAUNCH_BLOCKING=1, WRONG_GRAD@backward without)");
 }
 
+TEST(TriageTest, ABackEndThatFailsThePassingNeighbourTooIsNotJudged) {
+  TriageRow broken = row("cpu+mpi", "CRASH:SIGKILL");
+  broken.twin = "CRASH:SIGKILL";
+  const std::string told =
+      "; cpu+mpi is not judged: the passing neighbour fails there too (CRASH:SIGKILL)";
+  const Triage one = judge_triage({row("cpu+local", "ERROR:A@forward"), broken});
+  EXPECT_EQ(one.verdict, TriageVerdict::kUndecided);
+  EXPECT_EQ(one.in_words, "undecided (only cpu+local is here)" + told);
+  const Triage two = judge_triage(
+      {row("cpu+local", "ERROR:A@forward"), broken, row("cuda+local", "ERROR:A@forward")});
+  EXPECT_EQ(two.verdict, TriageVerdict::kIndependent);
+  EXPECT_EQ(two.in_words, "independent of back end (cpu+local, cuda+local)" + told);
+  // Nor does it make a fault of timing of one under CUDA_LAUNCH_BLOCKING.
+  broken.is_blocking = true;
+  EXPECT_EQ(judge_triage({row("cuda+local", "ERROR:A@forward"), broken}).verdict,
+            TriageVerdict::kUndecided);
+}
+
 TEST(TriageTest, OneBackEndDecidesNothing) {
   const Triage result = judge_triage({row("cpu+local", "ERROR:A@forward"), absent("cpu+mpi")});
   EXPECT_EQ(result.verdict, TriageVerdict::kUndecided);

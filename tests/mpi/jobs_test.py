@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -26,8 +27,8 @@ def run(command, environment=None, timeout=120):
     return subprocess.run(command, capture_output=True, text=True, timeout=timeout, env={**os.environ, **(environment or {})})
 
 
-def mpirun(num_processes, *flags, program=LEAF, timeout=120):
-    return run([*MPIRUN, '-np', str(num_processes), program, '--comm', 'mpi', *flags], timeout=timeout)
+def mpirun(num_processes, *flags, program=LEAF, timeout=120, environment=None):
+    return run([*MPIRUN, '-np', str(num_processes), program, '--comm', 'mpi', *flags], environment, timeout)
 
 
 def one_line(result):
@@ -57,6 +58,61 @@ def test_too_few_processes():
     check(alone.returncode == 2 and 'but 1 process was started; start 4' in alone.stderr, alone.stderr)
 
 
+def test_a_launcher_that_mpi_does_not_know():
+    result = run([LEAF, '--comm', 'mpi'], {'RANK': '1', 'WORLD_SIZE': '4'})
+    check(result.returncode == 2 and 'torchrun started 4 processes, but MPI' in result.stderr, result.stderr)
+    # mpirun within a job of torchrun is one that it knows.
+    result = run([*MPIRUN, '-np', '1', LEAF, '--comm', 'mpi', '--tp', '1', '--pp', '1'], {'RANK': '1', 'WORLD_SIZE': '4'})
+    check(result.returncode == 0, result.stderr)
+
+
+def test_nccl_without_gpus_is_said_by_all():
+    with socket.socket() as probe:
+        probe.bind(('127.0.0.1', 0))
+        meeting = {'WORLD_SIZE': '2', 'MASTER_ADDR': '127.0.0.1', 'MASTER_PORT': str(probe.getsockname()[1])}
+    jobs = [subprocess.Popen([LEAF, '--tp', '2', '--pp', '1', '--comm', 'nccl', '--device', 'cuda'], stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True, env={**os.environ, **meeting, 'RANK': str(rank)})
+            for rank in range(2)]
+    ends = [(*job.communicate(timeout=60), job.returncode) for job in jobs]
+    check({status for _, _, status in ends} in ({0}, {77}), ends)
+    if ends[0][2] == 77:
+        check(ends[0][1] == ends[1][1] != '' and ends[0][0] == ends[1][0] == '', ends)
+
+
+def test_programs_that_are_one_process():
+    meeting = {'RANK': '0', 'WORLD_SIZE': '2', 'MASTER_ADDR': '127.0.0.1', 'MASTER_PORT': '29500'}
+    nccl = ['--comm', 'nccl', '--device', 'cuda']
+    for command in ([os.path.join(BIN, 'culprit'), 'run', *nccl, '--out', '/nowhere/out'], [LEAF, '--worker', *nccl]):
+        result = run(command, meeting)
+        check(result.returncode == 2 and 'torchrun started this as one of 2 processes' in result.stderr, result.stderr)
+    result = mpirun(2, '--worker')
+    check(result.returncode == 2 and '--worker takes its ranks as threads' in result.stderr, result.stderr)
+
+
+def test_processes_that_were_started_differently():
+    base = ['-np', '1', LEAF, '--comm', 'mpi', '--tp', '2', '--pp', '1']
+    for other in (['--identity', 'skip'], ['--acc', '2'], ['--trace', os.devnull], ['--expect', 'ERROR']):
+        result = run([*MPIRUN, *base, ':', *base, *other])
+        check(result.returncode == 2 and result.stdout == '', f'{other}: {result.returncode} {result.stdout}')
+        check("the processes of a job take the same program and flags: rank 0 has 'skip_identity_leaf" in result.stderr,
+              f'{other}: {result.stderr}')
+
+
+def test_an_error_of_one_process_is_printed():
+    # Before the others end over it, and mpirun ends this one.
+    result = mpirun(2, '--tp', '2', '--pp', '1', '--trace', '/nowhere/trace.json')
+    check(result.returncode == 3 and '/nowhere/trace.json' in result.stderr, f'{result.returncode} {result.stderr}')
+
+
+def test_large_messages_on_every_way():
+    # A message that is no small one moves while both ends call MPI; between nodes there is no way around that.
+    for environment in ({'OMPI_MCA_btl': 'tcp,self'}, {'OMPI_MCA_btl_vader_single_copy_mechanism': 'none'}):
+        for processes, layout in ((2, ['--tp', '1', '--pp', '2', '--hidden', '512']), (3, ['--tp', '3', '--pp', '1', '--hidden', '510'])):
+            result = mpirun(processes, '--acc', '4', '--tokens', '512', *layout, '--stall', '10',
+                            environment=environment)
+            check(result.returncode == 0, f'{environment}, {layout}: {result.returncode} {result.stderr}')
+
+
 def pids_of(job, count):
     """Process ids by rank, of the programs that an mpirun started."""
     deadline = time.time() + 30
@@ -81,13 +137,14 @@ def pids_of(job, count):
 def test_a_lost_process():
     # Long enough to be met in the middle: some minutes when nobody disturbs it.
     flags = ['--tp', '2', '--pp', '2', '--acc', '64', '--hidden', '768', '--tokens', '768', '--stall', '60']
-    for number, within in ((signal.SIGKILL, 5), (signal.SIGSTOP, 9)):
+    for number, victim, within in ((signal.SIGKILL, 2, 5), (signal.SIGSTOP, 2, 9), (signal.SIGKILL, 0, 5),
+                                   (signal.SIGSTOP, 0, 9)):
         job = subprocess.Popen([*MPIRUN, '-np', '4', LEAF, '--comm', 'mpi', *flags], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True)
         ranks = pids_of(job, 4)
         time.sleep(2)
         start = time.time()
-        os.kill(ranks[2], number)
+        os.kill(ranks[victim], number)
         try:
             out, err = job.communicate(timeout=60)
         except subprocess.TimeoutExpired:
@@ -97,9 +154,9 @@ def test_a_lost_process():
         check(took < within, f'{number!r}: ended after {took:.1f} s, expected {within}')
         check(job.returncode not in (0, None), f'{number!r}: status {job.returncode}')
         if number == signal.SIGSTOP:
-            os.kill(ranks[2], signal.SIGKILL) if os.path.exists(f'/proc/{ranks[2]}') else None
-            check(job.returncode == 16 and "rank 2's process gives no sign of life" in err, err)
-        print(f'{number!r}: ended after {took:.1f} s with status {job.returncode}')
+            os.kill(ranks[victim], signal.SIGKILL) if os.path.exists(f'/proc/{ranks[victim]}') else None
+            check(job.returncode == 16 and f"rank {victim}'s process gives no sign of life" in err, err)
+        print(f'{number!r} of rank {victim}: ended after {took:.1f} s with status {job.returncode}')
 
 
 def test_the_driver():
@@ -140,12 +197,32 @@ def test_triage():
                 check(again.returncode == 0 and file.read() == before, f'{scenario}: report changed: {again.stderr}')
 
 
+def test_triage_with_a_broken_mpirun():
+    # It costs that back end, not the report.
+    with tempfile.TemporaryDirectory() as folder:
+        mpirun_file = os.path.join(folder, 'mpirun')
+        with open(mpirun_file, 'w') as file:
+            file.write('#!/bin/sh\necho "not enough slots" >&2\nexit 1\n')
+        os.chmod(mpirun_file, 0o755)
+        out = os.path.join(folder, 'out')
+        result = run([os.path.join(BIN, 'culprit'), 'run', '--tp', '2', '--triage', '--no-verify', '--out', out],
+                     {'PATH': folder + ':' + os.environ['PATH']})
+        check(result.returncode == 0, f'{result.returncode} {result.stderr}')
+        with open(os.path.join(out, 'report.json')) as file:
+            rows = json.load(file)['minimal_combinations'][0]['triage']['backends']
+        check('not enough slots' in rows[1].get('absent', ''), rows)
+
+
 def main():
     if not shutil.which('mpirun') or not os.path.exists(os.path.join(BIN, 'libculprit_mpi.so')):
         result = run([LEAF, '--comm', 'mpi', '--tp', '2', '--pp', '1'])
         print('SKIPPED:', result.stderr.strip())
         return 77 if result.returncode == 77 else 1
-    for test in (test_outcomes_and_statuses, test_too_few_processes, test_a_lost_process, test_the_driver, test_triage):
+    for test in (test_outcomes_and_statuses, test_too_few_processes, test_a_launcher_that_mpi_does_not_know,
+                 test_nccl_without_gpus_is_said_by_all, test_programs_that_are_one_process, test_processes_that_were_started_differently,
+                 test_an_error_of_one_process_is_printed, test_large_messages_on_every_way,
+                 test_a_lost_process, test_the_driver, test_triage,
+                 test_triage_with_a_broken_mpirun):
         start = time.time()
         test()
         print(f'{test.__name__}: {time.time() - start:.1f} s')

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "gtest/gtest.h"
+#include "multiprocess/process_runtime.hpp"
 
 namespace culprit::test {
 namespace {
@@ -48,6 +49,16 @@ class Processes {
  private:
   std::vector<pid_t> pids_;
 };
+
+// What a harness error of `body` says; empty: none.
+std::string words_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
 
 std::unique_ptr<JobLink> meet(int rank, int size, int port,
                               std::chrono::milliseconds deadline = 20s,
@@ -120,6 +131,66 @@ TEST(JobLinkTest, AStoppedProcessGivesNoSignOfLife) {
   EXPECT_EQ(processes.end_of(1), 128 + SIGKILL);
 }
 
+TEST(JobLinkTest, SoDoesAStoppedRank0) {
+  const int port = free_port();
+  const Processes processes(3, [port](int rank) {
+    const auto link = meet(rank, 3, port);
+    link->gather({});
+    if (rank == 0) raise(SIGSTOP);
+    const std::string words = words_of([&] { link->gather({}); });
+    return words == "rank 0's process gives no sign of life" ? 16 : 2;
+  });
+  const auto start = Clock::now();
+  EXPECT_EQ(processes.end_of(1), 16);
+  EXPECT_EQ(processes.end_of(2), 16);
+  EXPECT_LT(Clock::now() - start, 7s);
+  kill(processes.pid(0), SIGKILL);
+  EXPECT_EQ(processes.end_of(0), 128 + SIGKILL);
+}
+
+TEST(JobLinkTest, AProcessThatGoesOnInTimeIsNotMissed) {
+  for (const int victim : {0, 1}) {
+    const int port = free_port();
+    const Processes processes(2, [&](int rank) {
+      const auto link = meet(rank, 2, port);
+      link->gather({});
+      if (rank == victim) raise(SIGSTOP);
+      for (int i = 0; i < 30; ++i) {
+        link->gather({});
+        std::this_thread::sleep_for(50ms);
+      }
+      return 0;
+    });
+    std::this_thread::sleep_for(2500ms);
+    kill(processes.pid(victim), SIGCONT);
+    for (int rank = 0; rank < 2; ++rank) EXPECT_EQ(processes.end_of(rank), 0) << rank;
+  }
+}
+
+// Its end is one that waits for ever, as a library's may that it asks to break off.
+class Stuck final : public JobListener {
+ public:
+  void told(FromCoordinator, const std::string&) override {}
+  void ended() noexcept override { std::this_thread::sleep_for(60s); }
+};
+
+TEST(JobLinkTest, NorDoesItsEndWaitForItsListener) {
+  const int port = free_port();
+  const Processes processes(2, [port](int rank) {
+    Stuck stuck;
+    const auto link = meet(rank, 2, port);
+    link->gather({});
+    if (rank == 1) ::_exit(0);
+    link->set_listener(&stuck);
+    link->gather({});
+    return 2;
+  });
+  const auto start = Clock::now();
+  EXPECT_EQ(processes.end_of(1), 0);
+  EXPECT_EQ(processes.end_of(0), 16);
+  EXPECT_LT(Clock::now() - start, 6s);
+}
+
 TEST(JobLinkTest, AProcessThatIsStuckIsEndedWithItsJob) {
   const int port = free_port();
   const Processes processes(2, [port](int rank) {
@@ -157,6 +228,150 @@ TEST(JobLinkTest, NobodyListensIsAnErrorAfterTheDeadline) {
   EXPECT_THROW(meet(1, 2, free_port(), 200ms), SetupError);
 }
 
+// Listens as another program does, and answers each connection by `serve`.
+class Foreigner {
+ public:
+  explicit Foreigner(std::function<void(int fd)> serve)
+      : listener_("127.0.0.1", 0),
+        thread_([this, serve = std::move(serve)](const std::stop_token& stop) {
+          std::vector<UniqueFd> connections;
+          while (!stop.stop_requested()) {
+            UniqueFd fd = listener_.accept();
+            if (!fd) {
+              std::this_thread::sleep_for(5ms);
+              continue;
+            }
+            serve(fd.get());
+            connections.push_back(std::move(fd));
+          }
+        }) {}
+  int port() const { return listener_.port(); }
+
+ private:
+  Listener listener_;
+  std::jthread thread_;
+};
+
+TEST(JobLinkTest, AnotherProgramAtTheAddressIsAnErrorAndNoWait) {
+  const auto say = [](std::string bytes) {
+    return [bytes](int fd) { EXPECT_GE(::write(fd, bytes.data(), bytes.size()), 0); };
+  };
+  const auto start = Clock::now();
+  const Foreigner silent([](int) {}), greets(say("SSH-2.0-OpenSSH_9.2\r\n")),
+      empty(say(std::string(8, '\0'))), other(say(std::string("\1\0\0\0\0\0\0\0\7", 9)));
+  for (const Foreigner* foreigner : {&silent, &greets, &empty, &other}) {
+    const std::string words = words_of([&] { meet(1, 2, foreigner->port(), 500ms); });
+    EXPECT_NE(words, "");
+    if (foreigner != &empty) {
+      EXPECT_TRUE(words.starts_with("what listens at 127.0.0.1:")) << words;
+    }
+  }
+  EXPECT_LT(Clock::now() - start, 5s);
+}
+
+TEST(JobLinkTest, Rank0OfAJobBeforeIsNotMistakenForThisOnes) {
+  // It closes what still waits to be let in; whoever that was tries again.
+  std::optional<Listener> before;
+  before.emplace("127.0.0.1", 0);
+  const int port = before->port();
+  const Processes processes(1, [&](int) {
+    before.reset();  // this process's copy
+    meet(1, 2, port);
+    return 0;
+  });
+  std::this_thread::sleep_for(300ms);
+  before.reset();
+  const auto link = meet(0, 2, port);
+  EXPECT_EQ(processes.end_of(0), 0);
+}
+
+TEST(JobLinkTest, WhoCantBeOfTheJobIsToldWhy) {
+  const int port = free_port();
+  const Processes processes(2, [port](int rank) {
+    if (rank == 1) std::this_thread::sleep_for(1s);
+    const auto link = meet(rank, 2, port);
+    return 0;
+  });
+  EXPECT_EQ(words_of([&] { meet(1, 3, port); }),
+            "rank 0 does not let this process in: rank 1 of 3 processes, rank 0 is one of 2");
+  EXPECT_EQ(words_of([&] { meet(2, 2, port); }),
+            "rank 0 does not let this process in: rank 2 of 2 processes, rank 0 is one of 2");
+  const auto raw = [&](const std::string& version, int rank) {
+    Channel channel(connect_to("127.0.0.1", port, 2000ms));
+    ByteWriter hello = message_of(ToCoordinator::kHello);
+    hello.put_text("test");
+    hello.put_text(version);
+    hello.put(rank);
+    hello.put(2);
+    channel.send(hello.take());
+    std::string answer;
+    while (channel.receive(answer) == Channel::State::kNothingYet) channel.wait(100ms);
+    ByteReader reader(answer);
+    if (reader.get<FromCoordinator>() != FromCoordinator::kEnded) return std::string();
+    reader.get<int>();
+    return reader.get_text();
+  };
+  EXPECT_TRUE(raw("culprit 0.0", 1)
+                  .starts_with("rank 0 does not let this process in: a process of culprit 0.0, "
+                               "rank 0 is of culprit "));
+  for (int rank = 0; rank < 2; ++rank) EXPECT_EQ(processes.end_of(rank), 0) << rank;
+}
+
+TEST(JobLinkTest, WhoWasNotLetInIsNamedWhenTheJobDoesNotMeet) {
+  const int port = free_port();
+  const Processes processes(1, [port](int) {
+    const std::string words = words_of([&] { meet(0, 2, port, 1s); });
+    return words == "of 2 processes rank 1 did not come within 1 s; rank 1 of 3 processes, rank 0 "
+                    "is one of 2 was not let in"
+               ? 0
+               : 1;
+  });
+  EXPECT_NE(words_of([&] { meet(1, 3, port); }), "");
+  EXPECT_EQ(processes.end_of(0), 0);
+}
+
+TEST(JobLinkTest, ProcessesAtDifferentStepsAreAnError) {
+  const int port = free_port();
+  const Processes processes(2, [port](int rank) {
+    const auto link = meet(rank, 2, port);
+    const std::string words = words_of([&] {
+      if (rank == 0) link->gather({});
+      link->broadcast({});
+    });
+    return words.find("is at another step than rank") == std::string::npos ? 1 : 0;
+  });
+  for (int rank = 0; rank < 2; ++rank) EXPECT_EQ(processes.end_of(rank), 0) << rank;
+}
+
+TEST(JobLinkTest, WhatOneMachineLacksEverybodySays) {
+  const int port = free_port();
+  const Processes processes(3, [port](int rank) {
+    const auto link = meet(rank, 3, port);
+    share_lacks(*link, "");
+    try {
+      share_lacks(*link, rank == 1 ? "2 GPUs found" : "");
+    } catch (const UnavailableError& error) {
+      return error.what() == std::string("rank 1: 2 GPUs found") ? error.exit_status() : 1;
+    }
+    return 2;
+  });
+  for (int rank = 0; rank < 3; ++rank) EXPECT_EQ(processes.end_of(rank), 77) << rank;
+}
+
+TEST(ListenerTest, EveryInterfaceIsBothKindsOfAddresses) {
+  const Listener listener("", 0);
+  EXPECT_EQ(listener.own_address(), "127.0.0.1");
+  EXPECT_TRUE(connect_to("127.0.0.1", listener.port(), 1000ms));
+  bool has_ipv6 = true;
+  try {
+    const Listener probe("::1", 0);
+  } catch (const SetupError&) {
+    has_ipv6 = false;
+  }
+  if (!has_ipv6) GTEST_SKIP() << "no IPv6 here";
+  EXPECT_TRUE(connect_to("::1", listener.port(), 1000ms));
+}
+
 TEST(JobLinkTest, StrangersAreNotLetIn) {
   const int port = free_port();
   const Processes processes(2, [port](int rank) {
@@ -168,6 +383,10 @@ TEST(JobLinkTest, StrangersAreNotLetIn) {
     try {
       Channel stranger(connect_to("127.0.0.1", port, 2000ms));
       stranger.send("GET / HTTP/1.1\r\n\r\n");
+      // One that never stops.
+      Channel flood(connect_to("127.0.0.1", port, 2000ms));
+      while (flood.send(std::string(1000, 'x') + std::string(1 << 20, '.'))) {
+      }
     } catch (const SetupError&) {
       // The job has come to its end already.
     }

@@ -24,6 +24,20 @@ TEST(ProgressCounterTest, TicksKeepASilentChildAlive) {
   EXPECT_EQ(result.ticks, 50u);
 }
 
+TEST(ProgressCounterTest, TicksComeThroughALauncherThatPassesNoDescriptorsOn) {
+  ProcessRequest request;
+  request.argv = {"python3",
+                  "-c",
+                  "import subprocess, sys; sys.exit(subprocess.run(sys.argv[1:]).returncode)",
+                  CULPRIT_TEST_CHILD,
+                  "tick",
+                  "50"};
+  request.stall_deadline = milliseconds(800);
+  const ProcessResult result = run_process(request);
+  EXPECT_EQ(result.value, 0) << describe(result);
+  EXPECT_EQ(result.ticks, 50u);
+}
+
 TEST(ProgressCounterTest, ChildWithoutTicksStalls) {
   ProcessRequest request = shell("exec sleep 30");
   request.stall_deadline = milliseconds(300);

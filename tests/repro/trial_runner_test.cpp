@@ -54,6 +54,47 @@ TEST_F(TrialRunnerTest, ProgramThatIsNotThereIsTroubleOfTheHarness) {
   EXPECT_THROW(runner.run({Cell{}}), SetupError);
 }
 
+// A stand-in for mpirun, which gives the number of ranks and the program with its flags.
+TEST_F(TrialRunnerTest, AJobThatWasLostIsACrashInItsOwnWords) {
+  TrialOptions options;
+  options.launcher = {
+      program("echo '[node] *** Process received signal ***' >&2; echo \"$(basename $2): "
+              "rank 1 is gone\" >&2; exit 137")
+          .string()};
+  options.program = "/nowhere/stand_in_job";
+  TrialRunner runner("stand_in", options);
+  const Outcome outcome = runner.run({Cell{}})[0];
+  EXPECT_EQ(outcome.outcome, OutcomeClass::kCrash);
+  EXPECT_EQ(outcome.kind, "SIGKILL");
+  EXPECT_EQ(outcome.message, "stand_in_job: rank 1 is gone");
+}
+TEST_F(TrialRunnerTest, AJobThatIsLostAfterItsCellWasJudgedKeepsThat) {
+  for (const int status : {16, 137}) {
+    TrialOptions options;
+    options.launcher = {program("echo '" + to_json_line("stand_in", Cell{}, Outcome{}) +
+                                "'; exit " + std::to_string(status))
+                            .string()};
+    options.program = "/nowhere/stand_in_job";
+    TrialRunner runner("stand_in", options);
+    EXPECT_EQ(runner.run({Cell{}})[0].outcome, OutcomeClass::kPass) << status;
+  }
+}
+
+TEST_F(TrialRunnerTest, ALauncherThatHangsIsTroubleOfTheHarness) {
+  const auto run_job = [&](const std::string& lines) {
+    TrialOptions options;
+    options.launcher = {program(lines).string()};
+    options.program = "/nowhere/stand_in_job";
+    options.stall_deadline = std::chrono::milliseconds(100);
+    options.launcher_margin = std::chrono::milliseconds(200);
+    return TrialRunner("stand_in", options).run({Cell{}})[0];
+  };
+  EXPECT_THROW(run_job("sleep 60"), SetupError);
+  // After the cell was judged that costs nothing.
+  EXPECT_EQ(run_job("echo '" + to_json_line("stand_in", Cell{}, Outcome{}) + "'; sleep 60").outcome,
+            OutcomeClass::kPass);
+}
+
 // A stand-in for a worker: answers each line of its input with an outcome line, and does on the
 // cell of hidden 16 what `on_sixteen` says.
 class WorkerTest : public TrialRunnerTest {
