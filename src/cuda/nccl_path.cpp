@@ -131,25 +131,28 @@ class ReceivePart final : public PathPart {
               std::int64_t num_elements)
       : path_(path),
         backend_(backend),
+        stream_(backend.comm_stream()),
+        type_(nccl_type(backend.dtype())),
         members_{from, me},
         data_(data),
         count_(static_cast<std::size_t>(num_elements)) {
     ready_.record(backend.stream());  // whoever used the memory before
   }
   void launch(const std::string& token, bool) override {
-    const cudaStream_t stream = backend_.comm_stream();
     path_.run(members_, 1, token, "ncclRecv", [&](ncclComm_t comm) {
-      ready_.make_wait(stream);
-      return ncclRecv(data_, count_, nccl_type(backend_.dtype()), 0, comm, stream);
+      ready_.make_wait(stream_);
+      return ncclRecv(data_, count_, type_, 0, comm, stream_);
     });
-    done_.record(stream);
+    done_.record(stream_);
   }
   void take() override { done_.make_wait(backend_.stream()); }
   void abandon() override {}
 
  private:
   NcclPath& path_;
-  NcclRankBackend& backend_;  // of a rank that waits for this
+  NcclRankBackend& backend_;  // the rank's alone
+  cudaStream_t stream_;
+  ncclDataType_t type_;
   std::vector<int> members_;
   std::byte* data_;
   std::size_t count_;

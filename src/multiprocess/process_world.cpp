@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <stdexcept>
 
@@ -125,6 +126,18 @@ void ProcessWorld::take(Launch& launch) {
   });
 }
 
+void ProcessWorld::withdraw(const TransferKey& key, const std::shared_ptr<Launch>& launch) {
+  std::unique_lock lock(mutex_);
+  receives_.erase(key);
+  const auto task = std::find_if(tasks_.begin(), tasks_.end(),
+                                 [&](const Task& each) { return each.launch == launch; });
+  if (task == tasks_.end()) return;
+  if (task != tasks_.begin())
+    tasks_.erase(task);
+  else
+    changed_.wait(lock, [&] { return launch->done; });  // it is under way; abort() ends it
+}
+
 class ProcessWork final : public Work {
  public:
   ProcessWork(ProcessWorld& world, int group_id, std::uint64_t call, std::string what,
@@ -234,6 +247,7 @@ class ProcessCommunicator final : public MemberCommunicator {
       const std::lock_guard lock(world_.mutex_);
       world_.receives_[key] = launch;
     }
+    const Withdrawal withdrawal{world_, key, launch};
     ByteWriter ask = message_of(ToCoordinator::kWaitPost);
     ask.put(group_id_);
     ask.put(from);
@@ -250,18 +264,19 @@ class ProcessCommunicator final : public MemberCommunicator {
       const auto told = reader.get<std::int64_t>();
       if (!is_none) num_elements = told;
     }
-    if (num_elements == buffer.num_elements) {
-      world_.take(*launch);
-      return num_elements;
-    }
-    {
-      const std::lock_guard lock(world_.mutex_);
-      world_.receives_.erase(key);  // nothing comes into this buffer
-    }
+    if (num_elements == buffer.num_elements) world_.take(*launch);
     if (verdict == RankTable::Verdict::kPeerLost) throw PeerLostError(reason);
     if (verdict == RankTable::Verdict::kHang) throw HangError(reason);
     return num_elements;
   }
+
+  // However the wait for a message ends, the memory that it was for may go.
+  struct Withdrawal {
+    ~Withdrawal() { world.withdraw(key, launch); }
+    ProcessWorld& world;
+    ProcessWorld::TransferKey key;
+    std::shared_ptr<ProcessWorld::Launch> launch;
+  };
 
   ProcessWorld& world_;
   int group_id_;

@@ -49,6 +49,8 @@ class ProcessWorld final : public World, private JobListener {
   void run_launches(const std::stop_token& stop);
   // Waits until the part is launched, then takes it. Errors: JobEndedError; what the launch threw.
   void take(Launch& launch);
+  // From now on nothing is received into the part's memory, whether a message was told or not.
+  void withdraw(const TransferKey& key, const std::shared_ptr<Launch>& launch);
   // Runs `action`, which may wait on the data path. Errors: JobEndedError instead of PathAborted.
   template <class Action>
   void on_path(Action action) {
