@@ -48,7 +48,7 @@ class PairInTurn {
 
 const std::vector<ncclComm_t>& NcclBackend::communicators(const std::vector<int>& devices,
                                                           NcclCommunicators::Use use) {
-  LastGroup& last = use == NcclCommunicators::Use::kInOrder ? last_in_order_ : last_beside_;
+  LastGroup& last = last_groups_[static_cast<std::size_t>(use)];
   if (last.devices != devices) last = {devices, &communicators_.of(devices, use)};
   return *last.comms;
 }

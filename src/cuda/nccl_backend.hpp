@@ -5,6 +5,8 @@
 // lost rank or a deadlock is found by the host, exactly, with no kernel to abort.
 #pragma once
 
+#include <array>
+
 #include "cuda/cuda_backend.hpp"
 #include "cuda/nccl_communicators.hpp"
 
@@ -44,7 +46,7 @@ class NcclBackend final : public CudaBackend {
     std::vector<int> devices;
     const std::vector<ncclComm_t>* comms = nullptr;
   };
-  LastGroup last_in_order_, last_beside_;
+  std::array<LastGroup, 3> last_groups_;  // by use
   int collectives_beside_ = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "cuda/check.hpp"
@@ -10,7 +11,7 @@ namespace culprit::cuda {
 namespace {
 
 // A cell's one step gains nothing by it, and it takes milliseconds.
-constexpr int kMeetingsBeforeRegistration = 2;
+constexpr int kMeetingsBeforeRegistration = 2;  // the last of them included
 constexpr std::size_t kMostRegistrations = 64;
 
 }  // namespace
@@ -37,7 +38,7 @@ const std::vector<ncclComm_t>& NcclCommunicators::of(const std::vector<int>& dev
   auto& comms = made_[{devices, use}];
   if (!comms.empty()) return comms;
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-  if (use == Use::kBeside) {
+  if (use != Use::kInOrder) {
     config.maxCTAs = kBesideMultiprocessors;
     config.cgaClusterSize = 0;  // a cluster waits until that many neighbours are free
   }
@@ -57,10 +58,24 @@ const std::vector<ncclComm_t>& NcclCommunicators::of(const std::vector<int>& dev
 }
 
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 27, 0)
-bool NcclCommunicators::is_registration_due(const std::vector<const std::byte*>& blocks) {
+NcclCommunicators::Registration NcclCommunicators::meet(
+    const std::vector<const std::byte*>& blocks) {
   const std::lock_guard lock(mutex_);
-  if (meetings_.size() >= kMostRegistrations && meetings_.count(blocks) == 0) return false;
-  return ++meetings_[blocks] == kMeetingsBeforeRegistration;
+  const auto known = meetings_.find(blocks);
+  if (known == meetings_.end()) {
+    if (meetings_.size() < kMostRegistrations) meetings_.emplace(blocks, 1);
+    return Registration::kNone;
+  }
+  if (++known->second > kMeetingsBeforeRegistration) return Registration::kDone;
+  const bool is_free = std::none_of(blocks.begin(), blocks.end(), [&](const std::byte* block) {
+    return registered_.count(block) > 0;
+  });
+  if (!is_free) {
+    known->second = 1;  // stays as it is
+    return Registration::kNone;
+  }
+  registered_.insert(blocks.begin(), blocks.end());
+  return Registration::kDue;
 }
 void NcclCommunicators::register_blocks(const std::vector<ncclComm_t>& comms,
                                         const std::vector<const std::byte*>& blocks,
@@ -74,7 +89,9 @@ void NcclCommunicators::register_blocks(const std::vector<ncclComm_t>& comms,
   check_nccl(ncclGroupEnd(), "ncclGroupEnd");
 }
 #else
-bool NcclCommunicators::is_registration_due(const std::vector<const std::byte*>&) { return false; }
+NcclCommunicators::Registration NcclCommunicators::meet(const std::vector<const std::byte*>&) {
+  return Registration::kNone;
+}
 void NcclCommunicators::register_blocks(const std::vector<ncclComm_t>&,
                                         const std::vector<const std::byte*>&, std::size_t) {}
 #endif

@@ -9,6 +9,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -59,9 +60,11 @@ class OnDevice {
 // Thread-safe.
 class NcclCommunicators {
  public:
-  // A group has two: one for what its members wait for at once, and one for collectives beside
-  // their products, which leaves these most multiprocessors.
-  enum class Use { kInOrder, kBeside };
+  // A group has one for what its members wait for at once, and two for collectives beside their
+  // products, which leave these most multiprocessors: one for registered memory alone, since NCCL
+  // takes another way with it, by what each member sees of its own.
+  enum class Use { kInOrder, kBeside, kRegistered };
+  enum class Registration { kNone, kDue, kDone };
 
   explicit NcclCommunicators(int num_devices) : order_(num_devices) {}
   ~NcclCommunicators();
@@ -73,9 +76,9 @@ class NcclCommunicators {
   const std::vector<ncclComm_t>& of(const std::vector<int>& devices, Use use);
   LaunchOrder& order() { return order_; }
 
-  // Whether these members' blocks of kNcclBlocks meet again in a collective and are not registered
-  // yet: then they are to be, once, and kept.
-  bool is_registration_due(const std::vector<const std::byte*>& blocks);
+  // These members' blocks of kNcclBlocks meet in a collective. Due once, when they do so again: then
+  // they are to be registered and kept. A block is never registered with others than the first.
+  Registration meet(const std::vector<const std::byte*>& blocks);
   // On the turn of all devices. NCCL then reads and writes the peers' memory directly, with a third
   // of the multiprocessors at the same speed.
   static void register_blocks(const std::vector<ncclComm_t>& comms,
@@ -85,6 +88,7 @@ class NcclCommunicators {
   std::mutex mutex_;
   std::map<std::pair<std::vector<int>, Use>, std::vector<ncclComm_t>> made_;
   std::map<std::vector<const std::byte*>, int> meetings_;
+  std::set<const std::byte*> registered_;  // blocks
   LaunchOrder order_;
 };
 

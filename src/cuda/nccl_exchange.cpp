@@ -56,9 +56,14 @@ void NcclExchange::give(std::size_t member, Backend& backend, const CollectiveCa
 }
 
 void NcclExchange::complete(std::uint64_t attends) {
-  comms_ = &members_[last_].backend->communicators(
-      devices_, is_in_order_ ? NcclCommunicators::Use::kInOrder : NcclCommunicators::Use::kBeside);
-  registers_ = wants_registration();
+  using Registration = NcclCommunicators::Registration;
+  const Registration registration = meet();
+  registers_ = registration == Registration::kDue;
+  NcclCommunicators::Use use = NcclCommunicators::Use::kInOrder;
+  if (!is_in_order_)
+    use = registration == Registration::kNone ? NcclCommunicators::Use::kBeside
+                                              : NcclCommunicators::Use::kRegistered;
+  comms_ = &members_[last_].backend->communicators(devices_, use);
   for (std::size_t m = 0; m < num_members_; ++m)
     if (m == last_ || registers_ || m >= 64 || (attends >> m & 1) == 0) parts_of_last_.push_back(m);
   const auto all = communicators_.order().lock();
@@ -66,14 +71,16 @@ void NcclExchange::complete(std::uint64_t attends) {
     members_[m].turn = communicators_.order().next_turn(devices_[m]);
 }
 
-bool NcclExchange::wants_registration() const {
-  if (is_in_order_ || is_mixed_ || part_bytes() < kDirectBytes) return false;
+NcclCommunicators::Registration NcclExchange::meet() const {
+  constexpr auto kNone = NcclCommunicators::Registration::kNone;
+  if (is_in_order_ || is_mixed_ || kind_ != ExchangeKind::kSum || part_bytes() < kDirectBytes)
+    return kNone;
   std::vector<const std::byte*> blocks;
   for (const Member& member : members()) {
-    if (!member.is_block || member.substitute || member.call.kind != ExchangeKind::kSum) return false;
+    if (!member.is_block || member.substitute) return kNone;
     blocks.push_back(member.call.mine);
   }
-  return communicators_.is_registration_due(blocks);
+  return communicators_.meet(blocks);
 }
 
 void NcclExchange::launch(std::size_t member) {

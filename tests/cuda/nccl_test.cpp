@@ -1,5 +1,9 @@
 // NCCL beyond the contracts: too few GPUs are refused in words, and jobs that two GPUs can run come
 // out as on the CPU.
+#include <memory>
+#include <thread>
+#include <vector>
+
 #include "base/error.hpp"
 #include "cuda/cuda_runtime.hpp"
 #include "gtest/gtest.h"
@@ -65,6 +69,43 @@ TEST_F(NcclTest, JobsOfTwoRanksComeOutAsOnTheCpu) {
             EXPECT_EQ(fingerprint(cpu), fingerprint(gpu)) << flags;
             EXPECT_EQ(cpu.where, gpu.where) << flags;
           }
+}
+
+// What recurs in the same memory on both is registered from the second time on; memory that meets
+// other memory, or in other sizes, must not be taken for that.
+TEST_F(NcclTest, LargeSumsThatRecurStayRightWhateverMemoryMeets) {
+  std::unique_ptr<World> world;
+  try {
+    world = nccl_runtime().make_world(2);
+  } catch (const UnavailableError& error) {
+    GTEST_SKIP() << error.what();
+  }
+  constexpr std::int64_t kCount = (8 << 20) / 2;  // 8 MiB of float16
+  const auto body = [&](int rank) {
+    const auto backend = nccl_runtime().make_backend(rank, DType::kFloat16);
+    const auto comm = world->group(0, {0, 1}, rank, *backend);
+    std::vector<std::byte*> blocks;
+    for (int i = 0; i < 3; ++i) blocks.push_back(backend->allocate(kCount));
+    int wrong = 0;
+    const auto sum = [&](std::byte* block, std::int64_t count) {
+      backend->fill(static_cast<float>(rank + 1), block, count);
+      comm->start_all_reduce({block, count}, "sum")->wait();
+      std::vector<float> values(static_cast<std::size_t>(count));
+      backend->download(block, values);
+      for (const float value : values) wrong += value != 3.0F;
+    };
+    for (int i = 0; i < 4; ++i) sum(blocks[0], kCount);                  // registered
+    for (int i = 0; i < 3; ++i) sum(blocks[rank == 0 ? 0 : 1], kCount);  // one of the two is
+    for (int i = 0; i < 3; ++i) sum(blocks[rank == 0 ? 2 : 0], kCount);  // the other is
+    for (int i = 0; i < 3; ++i) sum(blocks[1], kCount);
+    for (int i = 0; i < 3; ++i) sum(blocks[0], kCount - 100);
+    for (int i = 0; i < 3; ++i) sum(blocks[0], kCount);
+    EXPECT_EQ(wrong, 0) << "rank " << rank;
+    for (std::byte* block : blocks) backend->deallocate(block, kCount);
+    world->finished(rank);
+  };
+  std::jthread other(body, 1);
+  body(0);
 }
 
 TEST(NcclRefusalTest, WithoutACudaDeviceItIsAMistakeOfTheCaller) {
