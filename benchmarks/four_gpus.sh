@@ -204,6 +204,7 @@ pipeline() {
   status=$?
   if [ $status != 0 ]; then bad "step, $name" "exit status $status: $(grep -v '^ *$' "$out" | tail -n 1)"; return; fi
   if [ $comm != nccl ]; then not_run "step by hand, bubble" "need a GPU a rank, $gpus here"; return; fi
+  grep -q '^step ' "$out" || bad "step, $name" 'no line of a step in what pipeline_benchmark printed'
   while IFS='|' read -r good what result; do
     if [ "$good" = 1 ]; then ok "$what" "$result"; else bad "$what" "$result"; fi
   done < <(awk -v name="$name" '

@@ -13,6 +13,7 @@
 #include "autograd/functions.hpp"
 #include "base/error.hpp"
 #include "by_hand.hpp"
+#include "cuda/nccl_communicators.hpp"
 #include "filled_tensor.hpp"
 #include "parallel/regions.hpp"
 #include "runtime/open_runtime.hpp"
@@ -25,7 +26,8 @@ using namespace by_hand;
 struct Job {
   int ranks;
   Runtime& runtime;
-  std::vector<ncclComm_t> comms;
+  std::vector<ncclComm_t> comms;   // NCCL's defaults
+  std::vector<ncclComm_t> beside;  // as the engine has them for a sum beside a product
 
   // Runs body(rank, barrier) on a thread a rank.
   void run(const std::function<void(int, std::barrier<>&)>& body) const {
@@ -102,6 +104,20 @@ void column_linear(const Job& job, int tokens, int in, int out) {
     const auto wgrad = [&] {
       hand.matmul(x->data(), true, dy->data(), false, dw->data(), in, shard, tokens);
     };
+    // The same with all that the engine does for the sum to run beside the product.
+    const ncclComm_t beside = job.beside[static_cast<std::size_t>(rank)];
+    const auto count = static_cast<std::size_t>(tokens) * static_cast<std::size_t>(in);
+    void* registered = nullptr;
+    nccl(ncclMemAlloc(&registered, 2 * count));
+    ncclWindow_t window{};
+    nccl(ncclCommWindowRegister(beside, registered, 2 * count, &window, NCCL_WIN_COLL_SYMMETRIC));
+    int least = 0, greatest = 0, multiprocessors = 0;
+    by_hand::cuda(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+    by_hand::cuda(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, rank));
+    cudaStream_t first{};
+    by_hand::cuda(cudaStreamCreateWithPriority(&first, cudaStreamNonBlocking, greatest));
+    cudaEvent_t begins{};
+    by_hand::cuda(cudaEventCreateWithFlags(&begins, cudaEventDisableTiming));
     const auto medians = measure(
         together,
         {{[&] {
@@ -114,16 +130,35 @@ void column_linear(const Job& job, int tokens, int in, int out) {
          {[&] {
             forward();
             dgrad();
-            cuda(cudaEventRecord(hand.ready, hand.stream));
-            cuda(cudaStreamWaitEvent(hand.comm_stream, hand.ready, 0));
+            by_hand::cuda(cudaEventRecord(hand.ready, hand.stream));
+            by_hand::cuda(cudaStreamWaitEvent(hand.comm_stream, hand.ready, 0));
             nccl(ncclAllReduce(dx->data(), dx->data(),
                                static_cast<std::size_t>(tokens) * static_cast<std::size_t>(in),
                                ncclFloat16, ncclSum, hand.comm, hand.comm_stream));
-            cuda(cudaEventRecord(hand.done, hand.comm_stream));
+            by_hand::cuda(cudaEventRecord(hand.done, hand.comm_stream));
             wgrad();
-            cuda(cudaStreamWaitEvent(hand.stream, hand.done, 0));
+            by_hand::cuda(cudaStreamWaitEvent(hand.stream, hand.done, 0));
           },
           [&] { hand.wait(); }},
+         {[&] {
+            forward();
+            hand.matmul(dy->data(), false, w->data(), true, registered, tokens, in, shard);
+            by_hand::cuda(cudaEventRecord(hand.ready, hand.stream));
+            by_hand::cuda(cudaStreamWaitEvent(first, hand.ready, 0));
+            by_hand::cuda(cudaEventRecord(begins, first));
+            nccl(ncclAllReduce(registered, registered, count, ncclFloat16, ncclSum, beside, first));
+            by_hand::cuda(cudaEventRecord(hand.done, first));
+            by_hand::cuda(cudaStreamWaitEvent(hand.stream, begins, 0));
+            blas(cublasSetSmCountTarget(hand.handle,
+                                        multiprocessors - culprit::cuda::kLeftFreeMultiprocessors));
+            wgrad();
+            blas(cublasSetSmCountTarget(hand.handle, 0));
+            by_hand::cuda(cudaStreamWaitEvent(hand.stream, hand.done, 0));
+          },
+          [&] {
+            hand.wait();
+            by_hand::cuda(cudaStreamSynchronize(first));
+          }},
          {[&] {
             forward();
             dgrad();
@@ -133,11 +168,14 @@ void column_linear(const Job& job, int tokens, int in, int out) {
         15, 20);
     if (rank == 0) result = medians;
     finish();
+    nccl(ncclCommWindowDeregister(beside, window));
+    together.arrive_and_wait();
+    nccl(ncclMemFree(registered));
     world->finished(rank);
   });
-  fmt::print("{:>7} {:>6} -> {:<6} {:>10.1f} {:>10.1f} {:>12.1f} {:>12.3f} {:>12.3f}\n", tokens, in,
-             out, result[0] * 1e6, result[1] * 1e6, result[2] * 1e6, result[0] / result[1],
-             result[0] / result[2]);
+  fmt::print("{:>7} {:>6} -> {:<6} {:>10.1f} {:>10.1f} {:>10.1f} {:>10.1f} {:>10.3f} {:>10.3f} {:>13.3f}\n",
+             tokens, in, out, result[0] * 1e6, result[1] * 1e6, result[2] * 1e6, result[3] * 1e6,
+             result[0] / result[1], result[0] / result[2], result[0] / result[3]);
 }
 
 }  // namespace
@@ -150,8 +188,21 @@ int main(int argc, char** argv) {
     const auto runtime = open_runtime({.device = "cuda", .comm = "nccl"});
     fmt::print("{}\n", runtime->description());
     runtime->make_world(ranks);
-    Job job{ranks, *runtime, std::vector<ncclComm_t>(static_cast<std::size_t>(ranks))};
+    Job job{ranks, *runtime, std::vector<ncclComm_t>(static_cast<std::size_t>(ranks)),
+            std::vector<ncclComm_t>(static_cast<std::size_t>(ranks))};
     nccl(ncclCommInitAll(job.comms.data(), ranks, nullptr));
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.maxCTAs = culprit::cuda::kBesideMultiprocessors;
+    config.cgaClusterSize = 0;
+    ncclUniqueId id;
+    nccl(ncclGetUniqueId(&id));
+    nccl(ncclGroupStart());
+    for (int rank = 0; rank < ranks; ++rank) {
+      by_hand::cuda(cudaSetDevice(rank));
+      nccl(ncclCommInitRankConfig(&job.beside[static_cast<std::size_t>(rank)], ranks, id, rank,
+                                  &config));
+    }
+    nccl(ncclGroupEnd());
     fmt::print(
         "\nall-reduce, float32, {} ranks: us through this project, us of a loop of ncclAllReduce\n"
         "       bytes       here       loop    ratio\n",
@@ -159,9 +210,9 @@ int main(int argc, char** argv) {
     for (std::int64_t bytes = 1 << 10; bytes <= 256 << 20; bytes *= 4) all_reduce(job, bytes);
     fmt::print(
         "\ncolumn-parallel linear, tp {}, float16, forward + dgrad + all-reduce beside wgrad: us "
-        "through autograd, by hand, the "
-        "three products alone\n tokens            here    by hand     products    here/hand  "
-        "here/products\n",
+        "through autograd, by hand, by hand with the engine's way of running the sum beside the "
+        "product, the three products alone\n tokens   in  -> out (all)    here    by hand     "
+        "same way   products  here/hand   here/same  here/products\n",
         ranks);
     column_linear(job, 2048, 4096, 4096);
     column_linear(job, 2048, 4096, 8192);

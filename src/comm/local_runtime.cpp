@@ -15,7 +15,7 @@ class LocalRuntime final : public Runtime {
   }
   std::unique_ptr<World> make_world(int size) override {
     device_->require_room_for(size);
-    // Looking out takes a core from nobody, or is not done.
+    // Looking out is not done where this job alone has more ranks than there are cores.
     const bool has_cores = std::thread::hardware_concurrency() >= static_cast<unsigned>(size);
     return std::make_unique<LocalWorld>(size, has_cores ? device_->patience()
                                                         : std::chrono::microseconds{});

@@ -1,17 +1,12 @@
 #include "comm/local_world.hpp"
 
-#include <algorithm>
+#include <thread>
+#include <utility>
 
 #include "base/subject_error.hpp"
 #include "comm/member_communicator.hpp"
 
 namespace culprit {
-namespace {
-
-constexpr int kMostAttending = 64;  // bits of Collective::attends
-
-}  // namespace
-
 LocalWorld::LocalWorld(int size, std::chrono::microseconds patience)
     : patience_(patience), ranks_(size), wake_(ranks_.size()), started_sends_(wake_.size()) {}
 LocalWorld::~LocalWorld() = default;
@@ -34,31 +29,31 @@ LocalWorld::Group& LocalWorld::group_of(int group_id) {
 }
 
 std::unique_lock<std::mutex> LocalWorld::lock() {
-  std::unique_lock held(mutex_, std::defer_lock);
+  std::unique_lock held(mutex_, std::try_to_lock);
   // It is held for less time than falling asleep for it takes.
-  if (!look_out([&] { return held.try_lock(); })) held.lock();
+  if (!held && patience_.count() > 0) look_out(patience_ends(), [&] { return held.try_lock(); });
+  if (!held) held.lock();
   return held;
 }
 
 template <class Seen>
-bool LocalWorld::look_out(Seen seen) const {
-  if (seen()) return true;
-  if (patience_.count() == 0) return false;
-  const auto until = std::chrono::steady_clock::now() + patience_;
+bool LocalWorld::look_out(Time until, Seen seen) {
   // Without a pause: only where the rank has a core of its own, and each would add to every message.
-  while (std::chrono::steady_clock::now() < until)
-    if (seen()) return true;
-  return false;
+  while (!seen())
+    if (std::chrono::steady_clock::now() >= until) return false;
+  return true;
 }
 
 void LocalWorld::wait(std::unique_lock<std::mutex>& lock, int me, const std::string& what,
                       RankTable::Missing missing) {
   if (missing().empty()) return;
   ++watchers_;
+  const Time until = patience_.count() > 0 ? patience_ends() : Time{};
   for (bool is_change = patience_.count() > 0; is_change;) {
     const std::uint64_t before = changes_;
     lock.unlock();
-    is_change = look_out([&] { return changes_ != before; });
+    is_change = look_out(until, [&] { return changes_ != before; }) &&
+                std::chrono::steady_clock::now() < until;
     lock = this->lock();
     if (missing().empty()) {
       --watchers_;
@@ -96,11 +91,20 @@ class LocalWork final : public Work {
     {
       const auto held = world_.lock();
       if (!collective_->all_came) {
-        collective_->exchange->abandon(member_);
+        try {
+          collective_->exchange->abandon(member_);
+        } catch (...) {
+          collective_->failure = std::current_exception();  // for the peers, should all come
+        }
         return;
       }
     }
-    if (!collective_->is_mismatch) collective_->exchange->take(member_);
+    if (collective_->is_mismatch || collective_->failure) return;
+    try {
+      collective_->exchange->take(member_);
+    } catch (const std::exception&) {
+      // The rank whose launch failed says so.
+    }
   }
 
   void wait() override {
@@ -116,11 +120,12 @@ class LocalWork final : public Work {
         return missing;
       });
     }
+    if (collective_->failure) std::rethrow_exception(collective_->failure);
     if (collective_->is_mismatch)
       throw SubjectError(kind::kCollectiveMismatch,
                          mismatch_text(what_, members_, collective_->num_elements));
-    collective_->exchange->take(member_);
     taken_ = true;
+    collective_->exchange->take(member_);
   }
 
  private:
@@ -156,20 +161,25 @@ class LocalCommunicator final : public MemberCommunicator {
     }
     // A device does its part beside this rank's next work only if it is put there before that.
     if (!launches && attendance(*collective) != 0) launches = look_out_for_all(*collective);
+    if (launches && collective->failure) std::rethrow_exception(collective->failure);
     if (launches && !collective->is_mismatch) collective->exchange->launch(mine);
     return std::make_unique<LocalWork>(world_, std::move(collective), members(), me(), rank(),
                                        what);
   }
+  // Without the world's mutex: who holds it may wait for a device that waits for this rank's part.
   bool look_out_for_all(LocalWorld::Collective& collective) {
-    if (world_.look_out([&] { return collective.all_came.load(); })) return true;
-    const auto held = world_.lock();
-    if (collective.all_came) return true;
-    collective.attends &= ~attendance(collective);
-    return false;
+    const auto all_came = [&] { return collective.all_came.load(); };
+    if (world_.look_out(world_.patience_ends(), all_came)) return true;
+    std::uint64_t attends = collective.attends;
+    while ((attends & LocalWorld::kClosed) == 0)
+      if (collective.attends.compare_exchange_weak(attends, attends & ~attendance(collective)))
+        return false;
+    while (!all_came()) std::this_thread::yield();
+    return true;
   }
   // This rank's bit of Collective::attends, or none: then it neither looks out nor launches.
   std::uint64_t attendance(const LocalWorld::Collective& collective) const {
-    const bool attends = world_.patience_.count() > 0 && rank() < kMostAttending &&
+    const bool attends = world_.patience_.count() > 0 && rank() < Exchange::kMostAttending &&
                          collective.exchange->is_launched_by_members();
     return attends ? std::uint64_t{1} << rank() : 0;
   }
@@ -189,7 +199,12 @@ class LocalCommunicator final : public MemberCommunicator {
     collective->is_mismatch |= call.num_elements != collective->first_num_elements;
     collective->attends |= attendance(*collective);
     if (++collective->arrived < members().size()) return collective;
-    if (!collective->is_mismatch) collective->exchange->complete(collective->attends);
+    const std::uint64_t attends = collective->attends.exchange(LocalWorld::kClosed);
+    if (!collective->is_mismatch && !collective->failure) try {
+        collective->exchange->complete(attends);
+      } catch (...) {
+        collective->failure = std::current_exception();
+      }
     collective->all_came = true;
     // The oldest: every member comes to the calls in their order.
     group_.collectives.erase(group_.collectives.begin());

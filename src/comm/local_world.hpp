@@ -6,6 +6,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -42,12 +43,16 @@ class LocalWorld final : public World {
   struct Collective {
     std::atomic<bool> all_came{false};
     bool is_mismatch = false;  // they came with unequally much
-    std::uint64_t attends = 0;  // Exchange::complete: who looks out for the others at this moment
+    // Exchange::complete: who looks out for the others at this moment, a bit each; kClosed: the last
+    // has come, and who looked out then is counted on.
+    std::atomic<std::uint64_t> attends{0};
     std::size_t arrived = 0;
     std::int64_t first_num_elements = 0;
     std::unique_ptr<Exchange> exchange;
+    std::exception_ptr failure;  // of the harness: nobody gets a result
     std::vector<std::optional<std::int64_t>> num_elements;  // by group rank; none: has not come
   };
+  static constexpr std::uint64_t kClosed = std::uint64_t{1} << Exchange::kMostAttending;
   // A group's collectives that some member has yet to come to, oldest first, from call number
   // `first_call` on.
   struct Group {
@@ -62,9 +67,11 @@ class LocalWorld final : public World {
 
   Group& group_of(int group_id);
   std::unique_lock<std::mutex> lock();
-  // Looks out for a change until `seen()`, at most for the patience. Returns the last answer.
+  using Time = std::chrono::steady_clock::time_point;
+  // Looks out until seen() or, at the latest, `until`. Returns the last answer.
   template <class Seen>
-  bool look_out(Seen seen) const;
+  static bool look_out(Time until, Seen seen);
+  Time patience_ends() const { return std::chrono::steady_clock::now() + patience_; }
   // Blocks `me` until missing() is empty. Holds `lock` on entry and return.
   void wait(std::unique_lock<std::mutex>& lock, int me, const std::string& what,
             RankTable::Missing missing);

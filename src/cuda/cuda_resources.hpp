@@ -39,7 +39,8 @@ class CachingAllocator {
 
   // Whether a block of the source begins here.
   bool is_direct(const std::byte* data) const { return direct_.count(data) > 0; }
-  // Never gives the block of the source that begins here back to it.
+  // Never gives the block of the source that begins here back to it: it goes on serving requests of
+  // its size alone.
   void keep(const std::byte* data) { kept_.insert(data); }
 
  private:

@@ -48,6 +48,7 @@ class PairInTurn {
 
 const std::vector<ncclComm_t>& NcclBackend::communicators(const std::vector<int>& devices,
                                                           NcclCommunicators::Use use) {
+  communicators_.require_sound();
   LastGroup& last = last_groups_[static_cast<std::size_t>(use)];
   if (last.devices != devices) last = {devices, &communicators_.of(devices, use)};
   return *last.comms;
@@ -70,12 +71,12 @@ void NcclBackend::unpack(Parcel& parcel, std::byte* c, std::int64_t num_elements
   const auto count = static_cast<std::size_t>(num_elements);
   const OnDevice there(sent.device);
   sent.block->last_use.make_wait(sent.stream);
-  check_nccl(ncclGroupStart(), "ncclGroupStart");
+  NcclGroup group;
   check_nccl(
       ncclSend(sent.block->memory.data(), count, nccl_type(dtype()), 1, comms[0], sent.stream),
       "ncclSend");
   check_nccl(ncclRecv(c, count, nccl_type(dtype()), 0, comms[1], stream()), "ncclRecv");
-  check_nccl(ncclGroupEnd(), "ncclGroupEnd");
+  group.end();
   sent.block->last_use.record(sent.stream);
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 // A cell's one step gains nothing by it, and it takes milliseconds.
 constexpr int kMeetingsBeforeRegistration = 2;  // the last of them included
-constexpr std::size_t kMostRegistrations = 64;
+constexpr std::size_t kMostMeetings = 64;  // kept in mind; what meets first after that is never registered
 
 }  // namespace
 
@@ -27,14 +27,31 @@ OnDevice::OnDevice(int device) {
 }
 OnDevice::~OnDevice() { cudaSetDevice(before_); }
 
-NcclCommunicators::~NcclCommunicators() {
+NcclGroup::NcclGroup() { check_nccl(ncclGroupStart(), "ncclGroupStart"); }
+NcclGroup::~NcclGroup() {
+  if (is_open_) ncclGroupEnd();
+}
+void NcclGroup::end() {
+  is_open_ = false;
+  check_nccl(ncclGroupEnd(), "ncclGroupEnd");
+}
+
+NcclCommunicators::~NcclCommunicators() { give_up(); }
+
+void NcclCommunicators::give_up() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (gave_up_.exchange(true)) return;
   for (const auto& [devices, comms] : made_)
     for (const ncclComm_t comm : comms)
       ncclCommAbort(comm);  // also where a device call failed half way
 }
+void NcclCommunicators::require_sound() const {
+  if (gave_up_) throw SetupError("[nccl] a rank could not take part in a collective or transfer");
+}
 
 const std::vector<ncclComm_t>& NcclCommunicators::of(const std::vector<int>& devices, Use use) {
   const std::lock_guard lock(mutex_);
+  require_sound();
   auto& comms = made_[{devices, use}];
   if (!comms.empty()) return comms;
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
@@ -45,14 +62,14 @@ const std::vector<ncclComm_t>& NcclCommunicators::of(const std::vector<int>& dev
   ncclUniqueId id;
   check_nccl(ncclGetUniqueId(&id), "ncclGetUniqueId");
   std::vector<ncclComm_t> fresh(devices.size());
-  check_nccl(ncclGroupStart(), "ncclGroupStart");
+  NcclGroup group;
   for (std::size_t m = 0; m < devices.size(); ++m) {
     const OnDevice there(devices[m]);
     check_nccl(ncclCommInitRankConfig(&fresh[m], static_cast<int>(devices.size()), id,
                                       static_cast<int>(m), &config),
                "ncclCommInitRankConfig");
   }
-  check_nccl(ncclGroupEnd(), "ncclGroupEnd");
+  group.end();
   comms = std::move(fresh);
   return comms;
 }
@@ -63,7 +80,7 @@ NcclCommunicators::Registration NcclCommunicators::meet(
   const std::lock_guard lock(mutex_);
   const auto known = meetings_.find(blocks);
   if (known == meetings_.end()) {
-    if (meetings_.size() < kMostRegistrations) meetings_.emplace(blocks, 1);
+    if (meetings_.size() < kMostMeetings) meetings_.emplace(blocks, 1);
     return Registration::kNone;
   }
   if (++known->second > kMeetingsBeforeRegistration) return Registration::kDone;
@@ -81,12 +98,12 @@ void NcclCommunicators::register_blocks(const std::vector<ncclComm_t>& comms,
                                         const std::vector<const std::byte*>& blocks,
                                         std::size_t bytes) {
   std::vector<ncclWindow_t> windows(comms.size());  // they go with their communicators
-  check_nccl(ncclGroupStart(), "ncclGroupStart");
+  NcclGroup group;
   for (std::size_t m = 0; m < comms.size(); ++m)
     check_nccl(ncclCommWindowRegister(comms[m], const_cast<std::byte*>(blocks[m]), bytes,
                                       &windows[m], NCCL_WIN_COLL_SYMMETRIC),
                "ncclCommWindowRegister");
-  check_nccl(ncclGroupEnd(), "ncclGroupEnd");
+  group.end();
 }
 #else
 NcclCommunicators::Registration NcclCommunicators::meet(const std::vector<const std::byte*>&) {

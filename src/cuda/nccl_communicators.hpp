@@ -57,6 +57,20 @@ class OnDevice {
   int before_ = 0;
 };
 
+// Calls of one thread that NCCL is to take together. Left without end(), what was called so far is
+// still handed over, so that later calls of the thread are not kept back.
+class NcclGroup {
+ public:
+  NcclGroup();
+  ~NcclGroup();
+  NcclGroup(const NcclGroup&) = delete;
+  NcclGroup& operator=(const NcclGroup&) = delete;
+  void end();
+
+ private:
+  bool is_open_ = true;
+};
+
 // Thread-safe.
 class NcclCommunicators {
  public:
@@ -75,6 +89,11 @@ class NcclCommunicators {
   // The reference stays good. Errors: SetupError.
   const std::vector<ncclComm_t>& of(const std::vector<int>& devices, Use use);
   LaunchOrder& order() { return order_; }
+  // A rank could not put its part on its device: what its peers have put on theirs is ended, which
+  // would wait for ever, and nothing is to be had from here any more.
+  void give_up() noexcept;
+  // Errors: SetupError after give_up().
+  void require_sound() const;
 
   // These members' blocks of kNcclBlocks meet in a collective. Due once, when they do so again: then
   // they are to be registered and kept. A block is never registered with others than the first.
@@ -89,11 +108,12 @@ class NcclCommunicators {
   std::map<std::pair<std::vector<int>, Use>, std::vector<ncclComm_t>> made_;
   std::map<std::vector<const std::byte*>, int> meetings_;
   std::set<const std::byte*> registered_;  // blocks
+  std::atomic<bool> gave_up_{false};
   LaunchOrder order_;
 };
 
 // The multiprocessors that a collective beside products is given, and those products leave free.
-// Measured on H200: docs/benchmarks.md.
+// Chosen on H200: docs/benchmarks.md, "A sum beside a product".
 inline constexpr int kBesideMultiprocessors = 8;
 inline constexpr int kLeftFreeMultiprocessors = 16;
 

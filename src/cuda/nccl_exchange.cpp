@@ -65,7 +65,8 @@ void NcclExchange::complete(std::uint64_t attends) {
                                               : NcclCommunicators::Use::kRegistered;
   comms_ = &members_[last_].backend->communicators(devices_, use);
   for (std::size_t m = 0; m < num_members_; ++m)
-    if (m == last_ || registers_ || m >= 64 || (attends >> m & 1) == 0) parts_of_last_.push_back(m);
+    if (m == last_ || registers_ || m >= kMostAttending || (attends >> m & 1) == 0)
+      parts_of_last_.push_back(m);
   const auto all = communicators_.order().lock();
   for (std::size_t m = 0; m < num_members_; ++m)
     members_[m].turn = communicators_.order().next_turn(devices_[m]);
@@ -87,16 +88,17 @@ void NcclExchange::launch(std::size_t member) {
   if (member != last_ && registers_) return;
   const std::span<const std::size_t> own(&member, 1),
       parts = member == last_ ? std::span<const std::size_t>(parts_of_last_) : own;
-  const auto all_are = [&](State state) {
-    for (const std::size_t m : parts) members_[m].state = state;
-  };
   try {
     put_on_devices(parts);
   } catch (...) {
-    all_are(State::kFailed);
+    for (const std::size_t m : parts) {
+      members_[m].failure = std::current_exception();
+      members_[m].state = State::kFailed;
+    }
+    communicators_.give_up();
     throw;
   }
-  all_are(State::kLaunched);
+  for (const std::size_t m : parts) members_[m].state = State::kLaunched;
   // What this rank does next would else take all multiprocessors in the moment between.
   if (members_[member].begins) members_[member].begins->make_wait(members_[member].backend->stream());
 }
@@ -105,8 +107,7 @@ void NcclExchange::take(std::size_t member) {
   const Member& entry = members_[member];
   while (entry.state == State::kGiven) std::this_thread::yield();  // somebody is at it
   if (entry.done) entry.backend->collective_ends();
-  if (entry.state == State::kFailed)
-    throw SetupError("[nccl] a collective was not put on its devices, see the other ranks");
+  if (entry.state == State::kFailed) std::rethrow_exception(entry.failure);
   if (registers_) entry.backend->keep_block(entry.call.mine);
   if (entry.done) entry.done->make_wait(entry.backend->stream());
 }
@@ -141,9 +142,11 @@ void NcclExchange::put_on_devices(std::span<const std::size_t> parts) {
     const OnDevice there(member.device);
     member.gathered = std::make_unique<DeviceBlock>(part_bytes() * num_members_);
   }
-  if (parts.size() > 1) check_nccl(ncclGroupStart(), "ncclGroupStart");
+  communicators_.require_sound();
+  std::optional<NcclGroup> group;
+  if (parts.size() > 1) group.emplace();
   for (const std::size_t m : parts) check_nccl(call(m), "collective");
-  if (parts.size() > 1) check_nccl(ncclGroupEnd(), "ncclGroupEnd");
+  if (group) group->end();
   for (const std::size_t m : parts) {
     Member& member = members_[m];
     if (is_mixed_) take_own_kind(member);

@@ -44,6 +44,7 @@ class NcclExchange final : public Exchange {
     std::unique_ptr<DeviceBlock> substitute;  // for memory that was abandoned
     std::unique_ptr<DeviceBlock> gathered;    // all members' memory, where kinds are mixed
     std::atomic<State> state{State::kGiven};
+    std::exception_ptr failure;  // where it is kFailed
     std::size_t count() const { return static_cast<std::size_t>(call.num_elements); }
   };
 

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <optional>
 #include <sstream>
+#include <thread>
 
 #include "base/error.hpp"
 #include "base/exit_status.hpp"
@@ -132,8 +133,10 @@ ProcessRequest TrialRunner::request(const std::vector<std::string>& flags) const
   ProcessRequest request;
   request.argv = {options_.program.string()};
   request.argv.insert(request.argv.end(), flags.begin(), flags.end());
-  // Ranks are threads already; a cell must not start a second level of threads in the BLAS library.
-  request.environment = {{"OPENBLAS_NUM_THREADS", "1"}};
+  // What is worked out beside the ranks, the reference, has its share of the cores.
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  const std::size_t share = std::max<std::size_t>(1, cores / std::max<std::size_t>(1, options_.jobs));
+  request.environment = {{"OPENBLAS_NUM_THREADS", std::to_string(share)}};
   for (const auto& variable : options_.environment) request.environment.push_back(variable);
   request.stall_deadline = options_.stall_deadline;
   return request;

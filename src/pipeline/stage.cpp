@@ -28,8 +28,8 @@ void PipelineStage::run() {
   run_1f1b(
       policy_.stage, policy_.num_stages, policy_.num_micro_batches, [this](int m) { forward(m); },
       [this](int m) { backward(m); });
-  add_up_losses();
   phase_ = {Phase::Pass::kFinish, 0};
+  add_up_losses();
 }
 
 void PipelineStage::forward(int micro_batch) {

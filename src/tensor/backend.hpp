@@ -57,13 +57,15 @@ struct CollectiveCall {
 // of another member. Members of a defective program may ask for different kinds; each gets its own.
 class Exchange {
  public:
+  static constexpr int kMostAttending = 63;  // members beyond never do
+
   virtual ~Exchange() = default;
   // A member lends its memory: from now on, in the order of `backend`'s work, `call.mine` may be
   // read, until take() or abandon().
   virtual void give(std::size_t member, Backend& backend, const CollectiveCall& call) = 0;
   // Once, after every member has given equally much; called by the last to give. `attends`: which
-  // members will call launch() now, a bit a member as far as there are bits; what the others have to
-  // do, the caller's does.
+  // members will call launch() now, a bit each; what the others have to do, the caller's does. Where
+  // it throws nobody gets a result.
   virtual void complete(std::uint64_t attends) = 0;
   // Whether members have something to do in launch(). Else no member attends.
   virtual bool is_launched_by_members() const { return false; }
@@ -71,10 +73,10 @@ class Exchange {
   // the others do meanwhile. Puts on the devices what complete() did not.
   virtual void launch(std::size_t member) { static_cast<void>(member); }
   // After complete(), by the member: what its backend does next finds the result filled, and its
-  // memory is its own again.
+  // memory is its own again. Errors: what its launch() threw, wherever it was made.
   virtual void take(std::size_t member) = 0;
   // Before complete(), by a member that will not take(): it may free its memory; the peers are not
-  // affected.
+  // affected. Where it throws (no memory for what is left behind) there must be no complete().
   virtual void abandon(std::size_t member) = 0;
 };
 

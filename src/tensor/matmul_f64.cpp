@@ -3,6 +3,7 @@
 #include <cblas.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <system_error>
 #include <thread>
 
@@ -16,10 +17,19 @@ constexpr double kWorthAThread = 1 << 28;
 // The library keeps a buffer for each thread that is in it at once, and has not many.
 constexpr std::int64_t kMostThreads = 16;
 
+// The cores that this process may have: where several cells run at a time, each program is told its
+// share by the variable that the BLAS library too is told it by.
+std::int64_t num_cores() {
+  const std::int64_t all = std::thread::hardware_concurrency();
+  const char* share = std::getenv("OPENBLAS_NUM_THREADS");
+  const std::int64_t told = share ? std::atol(share) : 0;
+  return told > 0 ? std::min(told, all) : all;
+}
+
 std::int64_t num_parts(std::int64_t m, std::int64_t n, std::int64_t k) {
   const double work = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   const auto worth = static_cast<std::int64_t>(work / kWorthAThread);
-  const std::int64_t cores = std::thread::hardware_concurrency();
+  const std::int64_t cores = num_cores();
   return std::max<std::int64_t>(1, std::min({worth, cores, kMostThreads, m}));
 }
 

@@ -1,14 +1,17 @@
 // Who puts a member's part of a collective on its device: the member itself if it attends, else the
-// one that came last; always exactly one of them, whenever the members come.
+// one that came last; always exactly one of them, whenever the members come. And what becomes of all
+// where an exchange fails: an error of the harness at each rank that waits for it, never a hang.
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <random>
+#include <string>
 #include <thread>
 
+#include "base/error.hpp"
 #include "comm/local_world.hpp"
-#include "comm/member_communicator.hpp"
 #include "gtest/gtest.h"
 #include "tensor/cpu_backend.hpp"
 
@@ -50,7 +53,7 @@ class CountingExchange final : public Exchange {
   }
 
  private:
-  bool attends(std::size_t member) const { return member < 64 && (attends_ >> member & 1) != 0; }
+  bool attends(std::size_t member) const { return member < Exchange::kMostAttending && (attends_ >> member & 1) != 0; }
 
   std::size_t num_members_;
   Tally& tally_;
@@ -60,12 +63,9 @@ class CountingExchange final : public Exchange {
 };
 
 // Only collectives are asked of it.
-class CountingBackend final : public Backend {
+class IdleBackend : public Backend {
  public:
-  explicit CountingBackend(Tally& tally) : Backend(DType::kFloat32), tally_(tally) {}
-  std::unique_ptr<Exchange> make_exchange(std::size_t num_members) override {
-    return std::make_unique<CountingExchange>(num_members, tally_);
-  }
+  IdleBackend() : Backend(DType::kFloat32) {}
   std::byte* allocate(std::int64_t) override { return nullptr; }
   void deallocate(std::byte*, std::int64_t) noexcept override {}
   void matmul(const std::byte*, bool, const std::byte*, bool, std::byte*, std::int64_t, std::int64_t,
@@ -87,6 +87,14 @@ class CountingBackend final : public Backend {
   std::unique_ptr<Parcel> start_pack(const std::byte*, std::int64_t) override { return nullptr; }
   void finish_pack(Parcel&) override {}
   void unpack(Parcel&, std::byte*, std::int64_t) override {}
+};
+
+class CountingBackend final : public IdleBackend {
+ public:
+  explicit CountingBackend(Tally& tally) : tally_(tally) {}
+  std::unique_ptr<Exchange> make_exchange(std::size_t num_members) override {
+    return std::make_unique<CountingExchange>(num_members, tally_);
+  }
 
  private:
   Tally& tally_;
@@ -141,6 +149,107 @@ TEST(LaunchTest, MembersBeyondTheBitsDoNotAttend) {
   run(66, 30, std::chrono::microseconds(200), tally);
   EXPECT_EQ(tally.wrong, 0);
   EXPECT_EQ(tally.by_member + tally.by_last, 66 * 30);
+}
+
+enum class Fails { kComplete, kLaunchOfLast, kAbandon };
+
+// Fails in one way, with one error.
+class FailingExchange final : public Exchange {
+ public:
+  explicit FailingExchange(Fails fails) : fails_(fails) {}
+  void give(std::size_t member, Backend&, const CollectiveCall&) override { last_ = member; }
+  void complete(std::uint64_t attends) override {
+    attends_ = attends;
+    if (fails_ == Fails::kComplete) throw SetupError("no room");
+  }
+  bool is_launched_by_members() const override { return true; }
+  void launch(std::size_t member) override {
+    if (member != last_) return;
+    failed_ = true;
+    throw SetupError("no room");
+  }
+  void take(std::size_t member) override {
+    if (member != last_ && (attends_ >> member & 1) != 0) return;  // it launched its own part
+    while (!failed_) std::this_thread::yield();
+    throw SetupError("no room");
+  }
+  void abandon(std::size_t) override {
+    if (fails_ == Fails::kAbandon) throw SetupError("no room");
+  }
+
+ private:
+  Fails fails_;
+  std::size_t last_ = 0;
+  std::uint64_t attends_ = 0;
+  std::atomic<bool> failed_{false};
+};
+
+class FailingBackend final : public IdleBackend {
+ public:
+  explicit FailingBackend(Fails fails) : fails_(fails) {}
+  std::unique_ptr<Exchange> make_exchange(std::size_t) override {
+    return std::make_unique<FailingExchange>(fails_);
+  }
+
+ private:
+  Fails fails_;
+};
+
+// What each of two ranks is told; the second comes 2 ms after the first, which has gone to sleep.
+std::array<std::string, 2> told(Fails fails,
+                                const std::function<void(Communicator&, int rank)>& body) {
+  LocalWorld world(2, std::chrono::microseconds(30));
+  std::array<std::string, 2> words;
+  const auto run_rank = [&](int rank) {
+    FailingBackend backend(fails);
+    const auto comm = world.group(0, {0, 1}, rank, backend);
+    if (rank == 1) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    try {
+      body(*comm, rank);
+      world.finished(rank);
+    } catch (const std::exception& error) {
+      words[static_cast<std::size_t>(rank)] = error.what();
+      world.failed(rank);
+    }
+  };
+  std::jthread other(run_rank, 1);
+  run_rank(0);
+  other.join();
+  return words;
+}
+
+TEST(FailingExchangeTest, EveryMemberIsToldWhereCompletingFails) {
+  const auto words = told(Fails::kComplete,
+                          [](Communicator& comm, int) { comm.all_reduce({nullptr, 1}, "sum"); });
+  EXPECT_EQ(words[0], "no room");
+  EXPECT_EQ(words[1], "no room");
+}
+
+TEST(FailingExchangeTest, WhoIsAwayIsToldThatItsPartCouldNotBeLaunched) {
+  const auto words = told(Fails::kLaunchOfLast,
+                          [](Communicator& comm, int) { comm.all_reduce({nullptr, 1}, "sum"); });
+  EXPECT_EQ(words[0], "no room");
+  EXPECT_EQ(words[1], "no room");
+}
+
+TEST(FailingExchangeTest, WorkThatIsDroppedAfterAFailureEndsNoProcess) {
+  const auto words = told(Fails::kLaunchOfLast, [](Communicator& comm, int rank) {
+    const auto work = comm.start_all_reduce({nullptr, 1}, "sum");
+    if (rank == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  });
+  EXPECT_EQ(words[0], "");
+  EXPECT_EQ(words[1], "no room");
+}
+
+TEST(FailingExchangeTest, PeersOfAFailedAbandonAreToldAndReadNothing) {
+  const auto words = told(Fails::kAbandon, [](Communicator& comm, int rank) {
+    if (rank == 0)
+      comm.start_all_reduce({nullptr, 1}, "sum");
+    else
+      comm.all_reduce({nullptr, 1}, "sum");
+  });
+  EXPECT_EQ(words[0], "");
+  EXPECT_EQ(words[1], "no room");
 }
 
 }  // namespace
