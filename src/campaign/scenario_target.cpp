@@ -262,7 +262,7 @@ CommandSpec scenario_command(const Scenario& scenario, const ScenarioRequest& re
   spec.stall = kStall;
   // A size that can't be run is refused by the program, and is no failure of the subject.
   spec.unresolved_statuses = {kExitUsage, kExitSetup};
-  // Ranks are threads already; a cell must not start a second level of threads in the BLAS library.
+  // Trials run on all cores already: a cell's reference must not start threads of its own.
   spec.environment = {{"OPENBLAS_NUM_THREADS", "1"}};
   return spec;
 }

@@ -68,16 +68,22 @@ void NcclBackend::unpack(Parcel& parcel, std::byte* c, std::int64_t num_elements
   const std::vector<ncclComm_t>& comms =
       communicators({sent.device, device_}, NcclCommunicators::Use::kInOrder);
   const PairInTurn turns(communicators_.order(), sent.device, device_);
-  const auto count = static_cast<std::size_t>(num_elements);
-  const OnDevice there(sent.device);
-  sent.block->last_use.make_wait(sent.stream);
-  NcclGroup group;
-  check_nccl(
-      ncclSend(sent.block->memory.data(), count, nccl_type(dtype()), 1, comms[0], sent.stream),
-      "ncclSend");
-  check_nccl(ncclRecv(c, count, nccl_type(dtype()), 0, comms[1], stream()), "ncclRecv");
-  group.end();
-  sent.block->last_use.record(sent.stream);
+  communicators_.require_sound();
+  try {
+    const auto count = static_cast<std::size_t>(num_elements);
+    const OnDevice there(sent.device);
+    sent.block->last_use.make_wait(sent.stream);
+    NcclGroup group;
+    check_nccl(
+        ncclSend(sent.block->memory.data(), count, nccl_type(dtype()), 1, comms[0], sent.stream),
+        "ncclSend");
+    check_nccl(ncclRecv(c, count, nccl_type(dtype()), 0, comms[1], stream()), "ncclRecv");
+    group.end();
+    sent.block->last_use.record(sent.stream);
+  } catch (...) {
+    communicators_.give_up(std::current_exception());
+    throw;
+  }
 }
 
 void NcclBackend::collective_begins() {

@@ -36,17 +36,19 @@ void NcclGroup::end() {
   check_nccl(ncclGroupEnd(), "ncclGroupEnd");
 }
 
-NcclCommunicators::~NcclCommunicators() { give_up(); }
+NcclCommunicators::~NcclCommunicators() { give_up(nullptr); }
 
-void NcclCommunicators::give_up() noexcept {
+void NcclCommunicators::give_up(const std::exception_ptr& cause) noexcept {
   const std::lock_guard lock(mutex_);
-  if (gave_up_.exchange(true)) return;
-  for (const auto& [devices, comms] : made_)
+  if (gave_up_) return;
+  cause_ = cause;
+  gave_up_ = true;
+  for (const auto& [group, comms] : made_)
     for (const ncclComm_t comm : comms)
       ncclCommAbort(comm);  // also where a device call failed half way
 }
 void NcclCommunicators::require_sound() const {
-  if (gave_up_) throw SetupError("[nccl] a rank could not take part in a collective or transfer");
+  if (gave_up_) std::rethrow_exception(cause_);
 }
 
 const std::vector<ncclComm_t>& NcclCommunicators::of(const std::vector<int>& devices, Use use) {
@@ -62,6 +64,7 @@ const std::vector<ncclComm_t>& NcclCommunicators::of(const std::vector<int>& dev
   ncclUniqueId id;
   check_nccl(ncclGetUniqueId(&id), "ncclGetUniqueId");
   std::vector<ncclComm_t> fresh(devices.size());
+  for (const int device : devices) const OnDevice can_be_used(device);  // before others wait for it
   NcclGroup group;
   for (std::size_t m = 0; m < devices.size(); ++m) {
     const OnDevice there(devices[m]);

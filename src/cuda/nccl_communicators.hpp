@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <map>
 #include <mutex>
 #include <set>
@@ -57,8 +58,8 @@ class OnDevice {
   int before_ = 0;
 };
 
-// Calls of one thread that NCCL is to take together. Left without end(), what was called so far is
-// still handed over, so that later calls of the thread are not kept back.
+// Calls of one thread that NCCL is to take together. Left without end(), after an error of NCCL's,
+// the group is closed all the same, or later calls of the thread would be kept back.
 class NcclGroup {
  public:
   NcclGroup();
@@ -90,9 +91,10 @@ class NcclCommunicators {
   const std::vector<ncclComm_t>& of(const std::vector<int>& devices, Use use);
   LaunchOrder& order() { return order_; }
   // A rank could not put its part on its device: what its peers have put on theirs is ended, which
-  // would wait for ever, and nothing is to be had from here any more.
-  void give_up() noexcept;
-  // Errors: SetupError after give_up().
+  // would wait for ever, and nothing is to be had from here any more. On the turn of what failed;
+  // other devices' threads may be in a call of NCCL's at this moment, which abort is meant for.
+  void give_up(const std::exception_ptr& cause) noexcept;
+  // Errors: the cause, after give_up().
   void require_sound() const;
 
   // These members' blocks of kNcclBlocks meet in a collective. Due once, when they do so again: then
@@ -108,6 +110,7 @@ class NcclCommunicators {
   std::map<std::pair<std::vector<int>, Use>, std::vector<ncclComm_t>> made_;
   std::map<std::vector<const std::byte*>, int> meetings_;
   std::set<const std::byte*> registered_;  // blocks
+  std::exception_ptr cause_;  // before gave_up_
   std::atomic<bool> gave_up_{false};
   LaunchOrder order_;
 };

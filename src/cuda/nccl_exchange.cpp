@@ -95,7 +95,6 @@ void NcclExchange::launch(std::size_t member) {
       members_[m].failure = std::current_exception();
       members_[m].state = State::kFailed;
     }
-    communicators_.give_up();
     throw;
   }
   for (const std::size_t m : parts) members_[m].state = State::kLaunched;
@@ -129,6 +128,16 @@ void NcclExchange::abandon(std::size_t member) {
 
 void NcclExchange::put_on_devices(std::span<const std::size_t> parts) {
   const TurnsOf turns(communicators_.order(), members(), parts);
+  communicators_.require_sound();
+  try {
+    put_in_turn(parts);
+  } catch (...) {
+    communicators_.give_up(std::current_exception());
+    throw;
+  }
+}
+
+void NcclExchange::put_in_turn(std::span<const std::size_t> parts) {
   if (registers_) {
     std::vector<const std::byte*> blocks;
     for (const Member& member : members()) blocks.push_back(member.call.mine);
@@ -142,7 +151,6 @@ void NcclExchange::put_on_devices(std::span<const std::size_t> parts) {
     const OnDevice there(member.device);
     member.gathered = std::make_unique<DeviceBlock>(part_bytes() * num_members_);
   }
-  communicators_.require_sound();
   std::optional<NcclGroup> group;
   if (parts.size() > 1) group.emplace();
   for (const std::size_t m : parts) check_nccl(call(m), "collective");

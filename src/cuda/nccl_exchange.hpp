@@ -52,6 +52,7 @@ class NcclExchange final : public Exchange {
   std::size_t part_bytes() const { return members_[last_].count() * size_of(dtype_); }
   NcclCommunicators::Registration meet() const;
   void put_on_devices(std::span<const std::size_t> parts);
+  void put_in_turn(std::span<const std::size_t> parts);
   ncclResult_t call(std::size_t member) const;
   void take_own_kind(const Member& member) const;
 

@@ -227,6 +227,10 @@ class Coordinator::Loop {
     moved_ = Clock::now();
     require_all(true);
     switch (kind) {
+      case ToCoordinator::kBroken: {
+        const int exit_status = reader.get<int>();
+        return end_job(exit_status, fmt::format("rank {}: {}", rank, reader.get_text()));
+      }
       case ToCoordinator::kOpen:
         return open(reader.get<int>());
       case ToCoordinator::kGather:

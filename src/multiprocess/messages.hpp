@@ -23,6 +23,7 @@ enum class ToCoordinator : std::uint8_t {
   kClose,      // the world ends: messages sent to each process through the data path
   kGather,     // bytes
   kBroadcast,  // bytes, of rank 0
+  kBroken,     // exit status, text: this rank can't do its part in what others have begun with it
   kBye,        // this process leaves the job on purpose
 };
 

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <stdexcept>
 
+#include "base/error.hpp"
+#include "base/exit_status.hpp"
 #include "base/subject_error.hpp"
 #include "comm/member_communicator.hpp"
 #include "comm/rank_table.hpp"
@@ -94,33 +96,53 @@ void ProcessWorld::run_launches(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (changed_.wait(lock, stop, [&] { return !tasks_.empty(); })) {
     const Task task = tasks_.front();
+    std::exception_ptr error = task.launch->error;
     lock.unlock();
-    std::exception_ptr error;
-    try {
-      task.launch->part->launch(task.token, task.kinds_differ);
-    } catch (...) {
-      error = std::current_exception();
-    }
+    if (!error) try {
+        task.launch->part->launch(task.token, task.kinds_differ);
+      } catch (...) {
+        error = std::current_exception();
+      }
     lock.lock();
     task.launch->error = error;
     task.launch->done = true;
     tasks_.pop_front();  // only now: the queue says what is under way
     changed_.notify_all();
+    if (error) tell_broken(lock, error);
   }
+}
+
+void ProcessWorld::tell_broken(std::unique_lock<std::mutex>& lock,
+                               const std::exception_ptr& error) {
+  if (changed_.wait_for(lock, std::chrono::seconds(1), [&] { return is_over_; })) return;
+  ByteWriter broken = message_of(ToCoordinator::kBroken);
+  try {
+    std::rethrow_exception(error);
+  } catch (const Error& known) {
+    broken.put(known.exit_status());
+    broken.put_text(known.what());
+  } catch (const std::exception& other) {
+    broken.put(kExitSetup);
+    broken.put_text(other.what());
+  }
+  try {
+    link_.send(std::move(broken));
+  } catch (const std::exception&) {
+    // The connection is gone, and with it the job.
+  }
+}
+
+void ProcessWorld::give_up(Launch& launch, const std::exception_ptr& error) {
+  const std::lock_guard lock(mutex_);
+  launch.error = error;
 }
 
 void ProcessWorld::take(Launch& launch) {
   on_path([&] {
     {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return launch.done || is_over_; });
-      if (!launch.done) throw PathAborted();
-      if (launch.error) {
-        // Often a library's words for a process that is gone: the coordinator names it at once.
-        changed_.wait_for(lock, std::chrono::seconds(1), [&] { return is_over_; });
-        if (is_over_) throw PathAborted();
-        std::rethrow_exception(launch.error);
-      }
+      changed_.wait(lock, [&] { return (launch.done && !launch.error) || is_over_; });
+      if (!launch.done || launch.error) throw PathAborted();
     }
     launch.part->take();
   });
@@ -148,7 +170,12 @@ class ProcessWork final : public Work {
         what_(std::move(what)),
         launch_(std::move(launch)) {}
   ~ProcessWork() override {
-    if (!taken_) launch_->part->abandon();
+    if (taken_) return;
+    try {
+      launch_->part->abandon();
+    } catch (...) {
+      world_.give_up(*launch_, std::current_exception());
+    }
   }
 
   void wait() override {
@@ -168,8 +195,8 @@ class ProcessWork final : public Work {
     if (verdict == RankTable::Verdict::kHang) throw HangError(reason);
     if (const std::string mismatch = reader.get_text(); !mismatch.empty())
       throw SubjectError(kind::kCollectiveMismatch, mismatch);
-    world_.take(*launch_);
     taken_ = true;
+    world_.take(*launch_);
   }
 
  private:

@@ -47,7 +47,13 @@ class ProcessWorld final : public World, private JobListener {
   void told(FromCoordinator kind, const std::string& fields) override;
   void ended() noexcept override;
   void run_launches(const std::stop_token& stop);
-  // Waits until the part is launched, then takes it. Errors: JobEndedError; what the launch threw.
+  // Ends the job for what a part threw, unless it has ended by itself by then: often that is a
+  // library's words for a process that is gone, which the coordinator names within a second.
+  void tell_broken(std::unique_lock<std::mutex>& lock, const std::exception_ptr& error);
+  // The part is not to be launched: its memory goes, and could not be replaced.
+  void give_up(Launch& launch, const std::exception_ptr& error);
+  // Waits until the part is launched, then takes it. Errors: JobEndedError, also where it could not
+  // be launched, here or at another member.
   void take(Launch& launch);
   // From now on nothing is received into the part's memory, whether a message was told or not.
   void withdraw(const TransferKey& key, const std::shared_ptr<Launch>& launch);

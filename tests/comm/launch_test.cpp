@@ -13,12 +13,13 @@
 #include "base/error.hpp"
 #include "comm/local_world.hpp"
 #include "gtest/gtest.h"
-#include "tensor/cpu_backend.hpp"
+#include "support/idle_backend.hpp"
 
 namespace culprit::test {
 namespace {
 
 constexpr int kRanks = 3;
+constexpr std::chrono::microseconds kLong{1000000};  // as if for ever
 
 struct Tally {
   std::atomic<int> by_member{0}, by_last{0}, wrong{0};
@@ -60,33 +61,6 @@ class CountingExchange final : public Exchange {
   std::size_t last_ = 0;
   std::uint64_t attends_ = 0;
   std::array<std::atomic<int>, 80> launched_{};
-};
-
-// Only collectives are asked of it.
-class IdleBackend : public Backend {
- public:
-  IdleBackend() : Backend(DType::kFloat32) {}
-  std::byte* allocate(std::int64_t) override { return nullptr; }
-  void deallocate(std::byte*, std::int64_t) noexcept override {}
-  void matmul(const std::byte*, bool, const std::byte*, bool, std::byte*, std::int64_t, std::int64_t,
-              std::int64_t) override {}
-  void add(float, const std::byte*, float, const std::byte*, std::byte*, std::int64_t) override {}
-  void scale(float, const std::byte*, std::byte*, std::int64_t) override {}
-  void multiply(float, const std::byte*, const std::byte*, std::byte*, std::int64_t) override {}
-  void fill(float, std::byte*, std::int64_t) override {}
-  void copy(const std::byte*, std::byte*, std::int64_t) override {}
-  void sum(const std::byte*, float, std::byte*, std::int64_t) override {}
-  void spread(const std::byte*, float, std::byte*, std::int64_t) override {}
-  void slice_columns(const std::byte*, std::int64_t, std::int64_t, std::byte*, std::int64_t,
-                     std::int64_t) override {}
-  void place_columns(const std::byte*, std::int64_t, std::byte*, std::int64_t, std::int64_t,
-                     std::int64_t) override {}
-  void upload(std::span<const float>, std::byte*) override {}
-  void download(const std::byte*, std::span<float>) override {}
-  std::unique_ptr<Parcel> pack(const std::byte*, std::int64_t) override { return nullptr; }
-  std::unique_ptr<Parcel> start_pack(const std::byte*, std::int64_t) override { return nullptr; }
-  void finish_pack(Parcel&) override {}
-  void unpack(Parcel&, std::byte*, std::int64_t) override {}
 };
 
 class CountingBackend final : public IdleBackend {
@@ -132,8 +106,28 @@ TEST(LaunchTest, EveryPartIsLaunchedOnceWheneverItsMembersCome) {
   run(kRanks, 2000, std::chrono::microseconds(30), tally);
   EXPECT_EQ(tally.wrong, 0);
   EXPECT_EQ(tally.by_member + tally.by_last, kRanks * 2000);
-  EXPECT_GT(tally.by_member, 0);
-  EXPECT_GT(tally.by_last, 2000);  // some were away
+}
+
+TEST(LaunchTest, WhoLooksOutLaunchesItsOwnPart) {
+  Tally tally;
+  run(2, 50, kLong, tally);
+  EXPECT_EQ(tally.wrong, 0);
+  EXPECT_EQ(tally.by_member, 50);
+  EXPECT_EQ(tally.by_last, 50);
+}
+
+TEST(LaunchTest, ThePartOfWhoHasGoneOnIsLaunchedByTheLast) {
+  Tally tally;
+  LocalWorld world(2, std::chrono::microseconds(30));
+  CountingBackend first_backend(tally), last_backend(tally);
+  const auto first = world.group(0, {0, 1}, 0, first_backend),
+             last = world.group(0, {0, 1}, 1, last_backend);
+  // One thread is enough: none of the two waits for the other.
+  const auto work = first->start_all_reduce({nullptr, 1}, "sum");
+  last->all_reduce({nullptr, 1}, "sum");
+  work->wait();
+  EXPECT_EQ(tally.by_member, 0);
+  EXPECT_EQ(tally.by_last, 2);
 }
 
 TEST(LaunchTest, WithoutPatienceTheLastLaunchesAll) {
@@ -153,103 +147,162 @@ TEST(LaunchTest, MembersBeyondTheBitsDoNotAttend) {
 
 enum class Fails { kComplete, kLaunchOfLast, kAbandon };
 
-// Fails in one way, with one error.
+// Fails in one way, each with words of its own.
 class FailingExchange final : public Exchange {
  public:
-  explicit FailingExchange(Fails fails) : fails_(fails) {}
+  FailingExchange(Fails fails, std::atomic<int>& num_completed)
+      : fails_(fails), num_completed_(num_completed) {}
   void give(std::size_t member, Backend&, const CollectiveCall&) override { last_ = member; }
   void complete(std::uint64_t attends) override {
+    ++num_completed_;
     attends_ = attends;
-    if (fails_ == Fails::kComplete) throw SetupError("no room");
+    if (fails_ == Fails::kComplete) throw SetupError("complete");
   }
   bool is_launched_by_members() const override { return true; }
   void launch(std::size_t member) override {
-    if (member != last_) return;
-    failed_ = true;
-    throw SetupError("no room");
+    if (member != last_ || fails_ != Fails::kLaunchOfLast) return;
+    is_launched_ = true;
+    throw SetupError("launch");
   }
   void take(std::size_t member) override {
+    if (fails_ != Fails::kLaunchOfLast) return;
     if (member != last_ && (attends_ >> member & 1) != 0) return;  // it launched its own part
-    while (!failed_) std::this_thread::yield();
-    throw SetupError("no room");
+    while (!is_launched_) std::this_thread::yield();
+    throw SetupError("take");
   }
   void abandon(std::size_t) override {
-    if (fails_ == Fails::kAbandon) throw SetupError("no room");
+    if (fails_ == Fails::kAbandon) throw SetupError("abandon");
   }
 
  private:
   Fails fails_;
+  std::atomic<int>& num_completed_;
   std::size_t last_ = 0;
   std::uint64_t attends_ = 0;
-  std::atomic<bool> failed_{false};
+  std::atomic<bool> is_launched_{false};
 };
 
 class FailingBackend final : public IdleBackend {
  public:
-  explicit FailingBackend(Fails fails) : fails_(fails) {}
+  FailingBackend(Fails fails, std::atomic<int>& num_completed)
+      : fails_(fails), num_completed_(num_completed) {}
   std::unique_ptr<Exchange> make_exchange(std::size_t) override {
-    return std::make_unique<FailingExchange>(fails_);
+    return std::make_unique<FailingExchange>(fails_, num_completed_);
   }
 
  private:
   Fails fails_;
+  std::atomic<int>& num_completed_;
 };
 
-// What each of two ranks is told; the second comes 2 ms after the first, which has gone to sleep.
-std::array<std::string, 2> told(Fails fails,
-                                const std::function<void(Communicator&, int rank)>& body) {
-  LocalWorld world(2, std::chrono::microseconds(30));
-  std::array<std::string, 2> words;
-  const auto run_rank = [&](int rank) {
-    FailingBackend backend(fails);
-    const auto comm = world.group(0, {0, 1}, rank, backend);
-    if (rank == 1) std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    try {
-      body(*comm, rank);
-      world.finished(rank);
-    } catch (const std::exception& error) {
-      words[static_cast<std::size_t>(rank)] = error.what();
-      world.failed(rank);
-    }
-  };
-  std::jthread other(run_rank, 1);
-  run_rank(0);
-  other.join();
-  return words;
+class FailingExchangeTest : public ::testing::Test {
+ protected:
+  using Body = std::function<void(Communicator&)>;
+  // What each of two ranks is told.
+  std::array<std::string, 2> told(Fails fails, std::chrono::microseconds patience,
+                                  const std::array<Body, 2>& bodies) {
+    LocalWorld world(2, patience);
+    std::array<std::string, 2> words;
+    const auto run_rank = [&](int rank) {
+      FailingBackend backend(fails, num_completed_);
+      const auto comm = world.group(0, {0, 1}, rank, backend);
+      try {
+        bodies[static_cast<std::size_t>(rank)](*comm);
+        world.finished(rank);
+      } catch (const std::exception& error) {
+        words[static_cast<std::size_t>(rank)] = error.what();
+        world.failed(rank);
+      }
+    };
+    std::jthread other(run_rank, 1);
+    run_rank(0);
+    other.join();
+    return words;
+  }
+  static std::unique_ptr<Work> start(Communicator& comm) {
+    return comm.start_all_reduce({nullptr, 1}, "sum");
+  }
+  static void reduce(Communicator& comm) { comm.all_reduce({nullptr, 1}, "sum"); }
+  void go_on() { goes_on_ = true; }
+  void await_other() const {
+    while (!goes_on_) std::this_thread::yield();
+  }
+
+  static constexpr std::chrono::microseconds kShort{30};
+  std::atomic<bool> goes_on_{false};
+  std::atomic<int> num_completed_{0};
+};
+
+TEST_F(FailingExchangeTest, WhoIsAwayIsToldThatCompletingFailed) {
+  const auto words = told(Fails::kComplete, kShort,
+                          {[&](Communicator& comm) {
+                             const auto work = start(comm);
+                             go_on();
+                             work->wait();
+                           },
+                           [&](Communicator& comm) {
+                             await_other();
+                             reduce(comm);
+                           }});
+  EXPECT_EQ(words[0], "complete");
+  EXPECT_EQ(words[1], "complete");
 }
 
-TEST(FailingExchangeTest, EveryMemberIsToldWhereCompletingFails) {
-  const auto words = told(Fails::kComplete,
-                          [](Communicator& comm, int) { comm.all_reduce({nullptr, 1}, "sum"); });
-  EXPECT_EQ(words[0], "no room");
-  EXPECT_EQ(words[1], "no room");
+TEST_F(FailingExchangeTest, WhoLooksOutIsToldThatCompletingFailed) {
+  const auto words = told(Fails::kComplete, kLong, {reduce, reduce});
+  EXPECT_EQ(words[0], "complete");
+  EXPECT_EQ(words[1], "complete");
 }
 
-TEST(FailingExchangeTest, WhoIsAwayIsToldThatItsPartCouldNotBeLaunched) {
-  const auto words = told(Fails::kLaunchOfLast,
-                          [](Communicator& comm, int) { comm.all_reduce({nullptr, 1}, "sum"); });
-  EXPECT_EQ(words[0], "no room");
-  EXPECT_EQ(words[1], "no room");
+TEST_F(FailingExchangeTest, WhoIsAwayIsToldThatItsPartCouldNotBeLaunched) {
+  const auto words = told(Fails::kLaunchOfLast, kShort,
+                          {[&](Communicator& comm) {
+                             const auto work = start(comm);
+                             go_on();
+                             work->wait();
+                           },
+                           [&](Communicator& comm) {
+                             await_other();
+                             reduce(comm);
+                           }});
+  EXPECT_EQ(words[0], "take");
+  EXPECT_EQ(words[1], "launch");
 }
 
-TEST(FailingExchangeTest, WorkThatIsDroppedAfterAFailureEndsNoProcess) {
-  const auto words = told(Fails::kLaunchOfLast, [](Communicator& comm, int rank) {
-    const auto work = comm.start_all_reduce({nullptr, 1}, "sum");
-    if (rank == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  });
+TEST_F(FailingExchangeTest, WorkThatIsDroppedAfterAFailureEndsNoProcess) {
+  std::atomic<bool> has_failed{false};
+  const auto words = told(Fails::kLaunchOfLast, kShort,
+                          {[&](Communicator& comm) {
+                             const auto work = start(comm);
+                             go_on();
+                             while (!has_failed) std::this_thread::yield();
+                           },
+                           [&](Communicator& comm) {
+                             await_other();
+                             try {
+                               reduce(comm);
+                             } catch (const SetupError&) {
+                               has_failed = true;
+                               throw;
+                             }
+                           }});
   EXPECT_EQ(words[0], "");
-  EXPECT_EQ(words[1], "no room");
+  EXPECT_EQ(words[1], "launch");
 }
 
-TEST(FailingExchangeTest, PeersOfAFailedAbandonAreToldAndReadNothing) {
-  const auto words = told(Fails::kAbandon, [](Communicator& comm, int rank) {
-    if (rank == 0)
-      comm.start_all_reduce({nullptr, 1}, "sum");
-    else
-      comm.all_reduce({nullptr, 1}, "sum");
-  });
+TEST_F(FailingExchangeTest, PeersOfAFailedAbandonAreToldAndNothingIsCompleted) {
+  const auto words = told(Fails::kAbandon, kShort,
+                          {[&](Communicator& comm) {
+                             start(comm);
+                             go_on();
+                           },
+                           [&](Communicator& comm) {
+                             await_other();
+                             reduce(comm);
+                           }});
   EXPECT_EQ(words[0], "");
-  EXPECT_EQ(words[1], "no room");
+  EXPECT_EQ(words[1], "abandon");
+  EXPECT_EQ(num_completed_, 0);
 }
 
 }  // namespace

@@ -1,0 +1,174 @@
+// What becomes of a job in which one process can't do its part in a collective: an error of the
+// harness in all of them, within seconds, and never an outcome.
+#include "multiprocess/process_world.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <functional>
+#include <thread>
+
+#include "base/error.hpp"
+#include "base/exit_status.hpp"
+#include "gtest/gtest.h"
+#include "support/idle_backend.hpp"
+
+namespace culprit::test {
+namespace {
+
+enum class Fails { kNothing, kLaunch, kTake, kAbandon };
+
+// Moves nothing, and fails in one way.
+class FailingPart final : public PathPart {
+ public:
+  explicit FailingPart(Fails fails) : fails_(fails) {}
+  void launch(const std::string&, bool) override {
+    if (fails_ == Fails::kLaunch) throw UnavailableError("no room for a launch");
+    if (fails_ == Fails::kAbandon) ADD_FAILURE() << "launched although its memory is gone";
+  }
+  void take() override {
+    if (fails_ == Fails::kTake) throw SetupError("the device is lost");
+  }
+  void abandon() override {
+    if (fails_ != Fails::kNothing) throw SetupError("no room for what is abandoned");
+  }
+
+ private:
+  Fails fails_;
+};
+
+class FailingPath final : public DataPath {
+ public:
+  explicit FailingPath(Fails fails) : fails_(fails) {}
+  std::string token(const std::vector<int>&) override { return {}; }
+  std::shared_ptr<PathPart> start(Backend&, const std::vector<int>&, std::size_t, int,
+                                  const CollectiveCall&) override {
+    return std::make_shared<FailingPart>(fails_);
+  }
+  std::shared_ptr<PathPart> send(Backend&, int, int, int, std::shared_ptr<Parcel>,
+                                 std::int64_t) override {
+    return std::make_shared<FailingPart>(fails_);
+  }
+  std::shared_ptr<PathPart> receive(Backend&, int, int, int, std::byte*, std::int64_t) override {
+    return std::make_shared<FailingPart>(fails_);
+  }
+  void abort() noexcept override {}
+  std::vector<std::int64_t> sent(int num_processes) override {
+    return std::vector<std::int64_t>(static_cast<std::size_t>(num_processes));
+  }
+  void close(const std::vector<std::int64_t>&) override {}
+
+ private:
+  Fails fails_;
+};
+
+class NoExchangeBackend final : public IdleBackend {
+ public:
+  std::unique_ptr<Exchange> make_exchange(std::size_t) override { return nullptr; }
+};
+
+struct End {
+  int status;
+  std::string words;
+};
+
+// Two processes of which the second fails so; `second` is what it does, the first all-reduces and
+// then waits for its device, as one does whose peer's part never comes.
+std::array<End, 2> ends(Fails fails, const std::function<void(Communicator&)>& second) {
+  const int port = Listener("127.0.0.1", 0).port();
+  std::array<int, 2> pids{}, pipes{};
+  for (int rank = 0; rank < 2; ++rank) {
+    std::array<int, 2> ends_of_pipe{};
+    if (pipe(ends_of_pipe.data()) != 0) throw std::runtime_error("pipe");
+    pids[rank] = fork();
+    if (pids[rank] == 0) {
+      int status = 0;
+      std::string words;
+      try {
+        std::optional<Listener> listener;
+        if (rank == 0) listener.emplace("127.0.0.1", port);
+        JobLink link({.rank = rank,
+                      .size = 2,
+                      .address = "127.0.0.1",
+                      .port = port,
+                      .key = "test",
+                      .stall_deadline = std::chrono::seconds(20)},
+                     std::move(listener));
+        FailingPath path(rank == 1 ? fails : Fails::kNothing);
+        ProcessWorld world(link, path, 2);
+        NoExchangeBackend backend;
+        const auto comm = world.group(0, {0, 1}, rank, backend);
+        if (rank == 1) {
+          second(*comm);
+        } else {
+          if (fails == Fails::kAbandon) comm->receive({nullptr, 1}, 1, "that it was dropped");
+          comm->all_reduce({nullptr, 1}, "sum");
+          while (fails != Fails::kTake && !link.has_ended())
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        world.finished(rank);
+        link.gather({});
+      } catch (const Error& error) {
+        status = error.exit_status();
+        words = error.what();
+      }
+      if (write(ends_of_pipe[1], words.data(), words.size()) < 0) status = 98;
+      ::_exit(::testing::Test::HasFailure() ? 97 : status);
+    }
+    close(ends_of_pipe[1]);
+    pipes[rank] = ends_of_pipe[0];
+  }
+  std::array<End, 2> result;
+  for (int rank = 0; rank < 2; ++rank) {
+    int status = 0;
+    waitpid(pids[rank], &status, 0);
+    std::array<char, 1000> text{};
+    const ssize_t length = read(pipes[rank], text.data(), text.size());
+    close(pipes[rank]);
+    result[rank] = {WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status),
+                    std::string(text.data(), length > 0 ? static_cast<std::size_t>(length) : 0)};
+  }
+  return result;
+}
+
+void reduce(Communicator& comm) { comm.all_reduce({nullptr, 1}, "sum"); }
+
+TEST(ProcessWorldTest, APartThatCannotBeLaunchedEndsTheJobWithItsWords) {
+  for (const End& end : ends(Fails::kLaunch, reduce)) {
+    EXPECT_EQ(end.status, kExitUnavailable);
+    EXPECT_EQ(end.words, "rank 1: no room for a launch");
+  }
+}
+
+TEST(ProcessWorldTest, ALaunchThatNobodyWaitsForIsToldAllTheSame) {
+  const auto all = ends(Fails::kLaunch, [](Communicator& comm) {
+    const auto work = comm.start_all_reduce({nullptr, 1}, "sum");
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  });
+  for (const End& end : all) {
+    EXPECT_EQ(end.status, kExitUnavailable);
+    EXPECT_EQ(end.words, "rank 1: no room for a launch");
+  }
+}
+
+TEST(ProcessWorldTest, MemoryThatCouldNotBeLeftBehindIsNotReadAndEndsTheJob) {
+  const auto all = ends(Fails::kAbandon, [](Communicator& comm) {
+    comm.start_all_reduce({nullptr, 1}, "sum");
+    comm.send_none(0, "that it was dropped");
+  });
+  for (const End& end : all) {
+    EXPECT_EQ(end.status, kExitSetup);
+    EXPECT_EQ(end.words, "rank 1: no room for what is abandoned");
+  }
+}
+
+TEST(ProcessWorldTest, AResultThatCannotBeTakenIsItsRanksErrorAndEndsNoProcessByASignal) {
+  const auto all = ends(Fails::kTake, [](Communicator& comm) {
+    EXPECT_THROW(reduce(comm), SetupError);
+  });
+  for (const End& end : all) EXPECT_EQ(end.status, 0) << end.words;
+}
+
+}  // namespace
+}  // namespace culprit::test
