@@ -2,8 +2,11 @@
 // Outcome, a RankResult). Messages say what was got, what was expected, and what to do.
 #pragma once
 
+#include <exception>
 #include <stdexcept>
 #include <string>
+
+#include "base/exit_status.hpp"
 
 namespace culprit {
 
@@ -35,5 +38,20 @@ class UnavailableError : public Error {
  public:
   explicit UnavailableError(const std::string& message) : Error(77, message) {}
 };
+
+// Whatever was thrown in the harness, as a program or another process can be told it.
+struct Trouble {
+  int exit_status;
+  std::string words;
+};
+inline Trouble trouble_of(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const Error& error) {
+    return {error.exit_status(), error.what()};
+  } catch (const std::exception& error) {
+    return {kExitSetup, error.what()};
+  }
+}
 
 }  // namespace culprit

@@ -7,6 +7,7 @@
 #include "comm/member_communicator.hpp"
 
 namespace culprit {
+
 LocalWorld::LocalWorld(int size, std::chrono::microseconds patience)
     : patience_(patience), ranks_(size), wake_(ranks_.size()), started_sends_(wake_.size()) {}
 LocalWorld::~LocalWorld() = default;

@@ -13,7 +13,6 @@
 #include "autograd/rules.hpp"
 #include "base/bytes.hpp"
 #include "base/error.hpp"
-#include "base/exit_status.hpp"
 #include "base/subject_error.hpp"
 #include "engine/engine_ops.hpp"
 #include "engine/rank_result_bytes.hpp"
@@ -246,16 +245,10 @@ std::vector<RankEnd> run_threads(const Model& model, const Cell& cell,
 
 // Exit status and words of a harness error, as another process can be told.
 std::string describe_broken(const std::exception_ptr& broken) {
+  const Trouble trouble = trouble_of(broken);
   ByteWriter writer;
-  try {
-    std::rethrow_exception(broken);
-  } catch (const Error& error) {
-    writer.put(error.exit_status());
-    writer.put_text(error.what());
-  } catch (const std::exception& error) {
-    writer.put(kExitSetup);
-    writer.put_text(error.what());
-  }
+  writer.put(trouble.exit_status);
+  writer.put_text(trouble.words);
   return writer.take();
 }
 

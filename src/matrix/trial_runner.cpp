@@ -97,20 +97,21 @@ std::optional<Outcome> outcome_of_ended_job(const ProcessResult& result,
 Outcome outcome_of(const ProcessResult& result, const std::vector<std::string>& command,
                    const std::string& job) {
   const std::string out = result.out.text();
+  const auto printed = [&] { return parse_json_line(out.substr(0, out.find('\n'))); };
   if (!job.empty() && result.end == ProcessEnd::kStalled) {
     // The launcher's trouble, not the cell's.
-    if (!out.empty()) return parse_json_line(out.substr(0, out.find('\n')));
+    if (!out.empty()) return printed();
     throw_failure(result, command, "gave no sign of life, and was killed");
   }
   if (const auto outcome = outcome_of_death(result, command)) return *outcome;
   if (!job.empty())
     if (const auto outcome = outcome_of_ended_job(result, job))
       // One that was lost after rank 0 had judged the cell changes nothing of that.
-      return out.empty() ? *outcome : parse_json_line(out.substr(0, out.find('\n')));
+      return out.empty() ? *outcome : printed();
   if (!outcome_of_exit(result.value))
     throw_failure(result, command, fmt::format("ended with exit status {}", result.value));
   if (out.empty()) throw_failure(result, command, "printed no outcome");
-  Outcome outcome = parse_json_line(out.substr(0, out.find('\n')));
+  Outcome outcome = printed();
   if (outcome.outcome != *outcome_of_exit(result.value))
     throw_failure(result, command,
                   fmt::format("ended with exit status {}, but its line says {}", result.value,

@@ -7,7 +7,6 @@
 #include <stdexcept>
 
 #include "base/error.hpp"
-#include "base/exit_status.hpp"
 #include "base/subject_error.hpp"
 #include "comm/member_communicator.hpp"
 #include "comm/rank_table.hpp"
@@ -115,16 +114,10 @@ void ProcessWorld::run_launches(const std::stop_token& stop) {
 void ProcessWorld::tell_broken(std::unique_lock<std::mutex>& lock,
                                const std::exception_ptr& error) {
   if (changed_.wait_for(lock, std::chrono::seconds(1), [&] { return is_over_; })) return;
+  const Trouble trouble = trouble_of(error);
   ByteWriter broken = message_of(ToCoordinator::kBroken);
-  try {
-    std::rethrow_exception(error);
-  } catch (const Error& known) {
-    broken.put(known.exit_status());
-    broken.put_text(known.what());
-  } catch (const std::exception& other) {
-    broken.put(kExitSetup);
-    broken.put_text(other.what());
-  }
+  broken.put(trouble.exit_status);
+  broken.put_text(trouble.words);
   try {
     link_.send(std::move(broken));
   } catch (const std::exception&) {

@@ -228,22 +228,27 @@ class FailingExchangeTest : public ::testing::Test {
     while (!goes_on_) std::this_thread::yield();
   }
 
+  // The first has gone on when the last comes, and waits then.
+  std::array<std::string, 2> told_while_first_is_away(Fails fails) {
+    return told(fails, kShort,
+                {[this](Communicator& comm) {
+                   const auto work = start(comm);
+                   go_on();
+                   work->wait();
+                 },
+                 [this](Communicator& comm) {
+                   await_other();
+                   reduce(comm);
+                 }});
+  }
+
   static constexpr std::chrono::microseconds kShort{30};
   std::atomic<bool> goes_on_{false};
   std::atomic<int> num_completed_{0};
 };
 
 TEST_F(FailingExchangeTest, WhoIsAwayIsToldThatCompletingFailed) {
-  const auto words = told(Fails::kComplete, kShort,
-                          {[&](Communicator& comm) {
-                             const auto work = start(comm);
-                             go_on();
-                             work->wait();
-                           },
-                           [&](Communicator& comm) {
-                             await_other();
-                             reduce(comm);
-                           }});
+  const auto words = told_while_first_is_away(Fails::kComplete);
   EXPECT_EQ(words[0], "complete");
   EXPECT_EQ(words[1], "complete");
 }
@@ -255,16 +260,7 @@ TEST_F(FailingExchangeTest, WhoLooksOutIsToldThatCompletingFailed) {
 }
 
 TEST_F(FailingExchangeTest, WhoIsAwayIsToldThatItsPartCouldNotBeLaunched) {
-  const auto words = told(Fails::kLaunchOfLast, kShort,
-                          {[&](Communicator& comm) {
-                             const auto work = start(comm);
-                             go_on();
-                             work->wait();
-                           },
-                           [&](Communicator& comm) {
-                             await_other();
-                             reduce(comm);
-                           }});
+  const auto words = told_while_first_is_away(Fails::kLaunchOfLast);
   EXPECT_EQ(words[0], "take");
   EXPECT_EQ(words[1], "launch");
 }

@@ -1,14 +1,10 @@
 // Processes that meet over TCP, and what the others are told when one is gone, stands still or
 // never comes. Each rank is a forked process; what it came to is its exit status.
-#include "multiprocess/job_link.hpp"
-
 #include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <thread>
 
-#include "gtest/gtest.h"
+#include "job_processes.hpp"
 #include "multiprocess/process_runtime.hpp"
 
 namespace culprit::test {
@@ -16,39 +12,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
-
-int free_port() { return Listener("127.0.0.1", 0).port(); }
-
-// Forks a process for each rank; `body` gives its exit status, a harness error gives its own.
-class Processes {
- public:
-  Processes(int size, const std::function<int(int rank)>& body) {
-    for (int rank = 0; rank < size; ++rank) {
-      const pid_t pid = fork();
-      if (pid == 0) {
-        int status = 99;
-        try {
-          status = body(rank);
-        } catch (const Error& error) {
-          std::fprintf(stderr, "rank %d: %s\n", rank, error.what());
-          status = error.exit_status();
-        }
-        ::_exit(status);
-      }
-      pids_.push_back(pid);
-    }
-  }
-  pid_t pid(int rank) const { return pids_[rank]; }
-  // The exit status, or 128 + the signal.
-  int end_of(int rank) const {
-    int status = 0;
-    waitpid(pids_[rank], &status, 0);
-    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  }
-
- private:
-  std::vector<pid_t> pids_;
-};
 
 // What a harness error of `body` says; empty: none.
 std::string words_of(const std::function<void()>& body) {
@@ -58,21 +21,6 @@ std::string words_of(const std::function<void()>& body) {
     return error.what();
   }
   return "";
-}
-
-std::unique_ptr<JobLink> meet(int rank, int size, int port,
-                              std::chrono::milliseconds deadline = 20s,
-                              std::chrono::milliseconds stall = 60s) {
-  std::optional<Listener> listener;
-  if (rank == 0) listener.emplace("127.0.0.1", port);
-  return std::make_unique<JobLink>(JobSettings{.rank = rank,
-                                               .size = size,
-                                               .address = "127.0.0.1",
-                                               .port = port,
-                                               .key = "test",
-                                               .meeting_deadline = deadline,
-                                               .stall_deadline = stall},
-                                   std::move(listener));
 }
 
 TEST(JobLinkTest, EverybodyMeetsGathersAndIsTold) {

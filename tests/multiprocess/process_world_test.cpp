@@ -2,16 +2,10 @@
 // harness in all of them, within seconds, and never an outcome.
 #include "multiprocess/process_world.hpp"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <chrono>
-#include <functional>
 #include <thread>
 
-#include "base/error.hpp"
 #include "base/exit_status.hpp"
-#include "gtest/gtest.h"
+#include "job_processes.hpp"
 #include "support/idle_backend.hpp"
 
 namespace culprit::test {
@@ -76,59 +70,28 @@ struct End {
 // Two processes of which the second fails so; `second` is what it does, the first all-reduces and
 // then waits for its device, as one does whose peer's part never comes.
 std::array<End, 2> ends(Fails fails, const std::function<void(Communicator&)>& second) {
-  const int port = Listener("127.0.0.1", 0).port();
-  std::array<int, 2> pids{}, pipes{};
-  for (int rank = 0; rank < 2; ++rank) {
-    std::array<int, 2> ends_of_pipe{};
-    if (pipe(ends_of_pipe.data()) != 0) throw std::runtime_error("pipe");
-    pids[rank] = fork();
-    if (pids[rank] == 0) {
-      int status = 0;
-      std::string words;
-      try {
-        std::optional<Listener> listener;
-        if (rank == 0) listener.emplace("127.0.0.1", port);
-        JobLink link({.rank = rank,
-                      .size = 2,
-                      .address = "127.0.0.1",
-                      .port = port,
-                      .key = "test",
-                      .stall_deadline = std::chrono::seconds(20)},
-                     std::move(listener));
-        FailingPath path(rank == 1 ? fails : Fails::kNothing);
-        ProcessWorld world(link, path, 2);
-        NoExchangeBackend backend;
-        const auto comm = world.group(0, {0, 1}, rank, backend);
-        if (rank == 1) {
-          second(*comm);
-        } else {
-          if (fails == Fails::kAbandon) comm->receive({nullptr, 1}, 1, "that it was dropped");
-          comm->all_reduce({nullptr, 1}, "sum");
-          while (fails != Fails::kTake && !link.has_ended())
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        }
-        world.finished(rank);
-        link.gather({});
-      } catch (const Error& error) {
-        status = error.exit_status();
-        words = error.what();
-      }
-      if (write(ends_of_pipe[1], words.data(), words.size()) < 0) status = 98;
-      ::_exit(::testing::Test::HasFailure() ? 97 : status);
+  const int port = free_port();
+  const Processes processes(2, [&](int rank) {
+    const auto link = meet(rank, 2, port, std::chrono::seconds(20), std::chrono::seconds(20));
+    FailingPath path(rank == 1 ? fails : Fails::kNothing);
+    ProcessWorld world(*link, path, 2);
+    NoExchangeBackend backend;
+    const auto comm = world.group(0, {0, 1}, rank, backend);
+    if (rank == 1) {
+      second(*comm);
+    } else {
+      if (fails == Fails::kAbandon) comm->receive({nullptr, 1}, 1, "that it was dropped");
+      comm->all_reduce({nullptr, 1}, "sum");
+      while (fails != Fails::kTake && !link->has_ended())
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-    close(ends_of_pipe[1]);
-    pipes[rank] = ends_of_pipe[0];
-  }
+    world.finished(rank);
+    link->gather({});
+    return 0;
+  });
   std::array<End, 2> result;
-  for (int rank = 0; rank < 2; ++rank) {
-    int status = 0;
-    waitpid(pids[rank], &status, 0);
-    std::array<char, 1000> text{};
-    const ssize_t length = read(pipes[rank], text.data(), text.size());
-    close(pipes[rank]);
-    result[rank] = {WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status),
-                    std::string(text.data(), length > 0 ? static_cast<std::size_t>(length) : 0)};
-  }
+  for (int rank = 0; rank < 2; ++rank)
+    result[rank] = {processes.end_of(rank), processes.words_of(rank)};
   return result;
 }
 
