@@ -20,26 +20,20 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <barrier>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <map>
 #include <memory>
-#include <optional>
-#include <random>
-#include <stdexcept>
 #include <string>
 #include <thread>
 
-#include "autograd/functions.hpp"
-#include "autograd/rules.hpp"
 #include "base/error.hpp"
-#include "engine/engine_ops.hpp"
-#include "engine/model.hpp"
+#include "engine_rank.hpp"
 #include "measure.hpp"
-#include "pipeline/stage.hpp"
-#include "runtime/open_runtime.hpp"
+#include "pipeline_report.hpp"
 #include "scenario/scenario.hpp"
 #include "step_by_hand.hpp"
 #if CULPRIT_BENCHMARK_NCCL
@@ -48,172 +42,6 @@
 
 namespace culprit {
 namespace {
-
-constexpr double kMostRatio = 1.08;  // --check
-constexpr double kMostPointsOff = 5.0;
-constexpr double kMostDeviation = 1e-2;
-
-struct Options {
-  RuntimeChoice choice;
-  Cell cell;
-  std::vector<int> micro_batches{2, 4, 8};
-  int steps = 3, rounds = 9;
-  bool check = false;
-};
-
-// This rank's values of one tensor: uniform, with the deviation that keeps a product's as it is, so
-// that no number overflows at any size. Seeded by name and rank, not by layout.
-std::vector<float> random_values(const std::string& name, int tp_rank, std::int64_t count,
-                                 double deviation) {
-  std::seed_seq seed(name.begin(), name.end());
-  std::minstd_rand random(seed);
-  random.discard(static_cast<unsigned>(tp_rank));
-  std::minstd_rand mine(random());
-  const double width = deviation * std::sqrt(12.0) / static_cast<double>(std::minstd_rand::max());
-  std::vector<float> values(static_cast<std::size_t>(count));
-  for (float& value : values)
-    value = static_cast<float>(static_cast<double>(mine()) * width - deviation * std::sqrt(3.0));
-  return values;
-}
-
-// A pipe that is cut at both ends of its stage: what comes in is always there, and is put where it
-// is wanted by a copy of values kept for it; what goes out is dropped.
-class CutPipe final : public Communicator {
- public:
-  CutPipe(Backend& backend, int rank, int size, Tensor stand_in)
-      : backend_(backend), rank_(rank), size_(size), stand_in_(std::move(stand_in)) {}
-  int rank() const override { return rank_; }
-  int size() const override { return size_; }
-  void all_reduce(Elements, const std::string& what) override {
-    throw std::logic_error("[cut pipe] " + what);
-  }
-  std::unique_ptr<Work> start_all_reduce(Elements, const std::string& what) override {
-    throw std::logic_error("[cut pipe] " + what);
-  }
-  void all_gather(Elements, Elements, const std::string& what) override {
-    throw std::logic_error("[cut pipe] " + what);
-  }
-  void send(Elements, int, const std::string&) override {}
-  std::unique_ptr<Work> start_send(Elements, int, const std::string& what) override {
-    throw std::logic_error("[cut pipe] " + what);
-  }
-  void send_none(int, const std::string&) override {}
-  bool receive(Elements buffer, int, const std::string&) override {
-    backend_.copy(stand_in_.impl()->data(), buffer.data, buffer.num_elements);
-    return true;
-  }
-
- private:
-  Backend& backend_;
-  int rank_, size_;
-  Tensor stand_in_;
-};
-
-// One rank of the engine's side, its memory made once.
-class EngineRank {
- public:
-  EngineRank(Runtime& runtime, World& world, const Model& model, const Cell& cell, int me)
-      : model_(model),
-        cell_(cell),
-        stage_(me / cell.tp),
-        tp_rank_(me % cell.tp),
-        backend_(runtime.make_backend(me, cell.dtype)),
-        context_(*backend_, rules_of(cell.framework)) {
-    std::vector<int> tensor_members, pipe_members;
-    for (int r = 0; r < cell.tp; ++r) tensor_members.push_back(stage_ * cell.tp + r);
-    for (int s = 0; s < cell.pp; ++s) pipe_members.push_back(s * cell.tp + tp_rank_);
-    if (cell.tp > 1) tensor_ = world.group(stage_, tensor_members, me, *backend_);
-    if (cell.pp > 1) pipe_ = world.group(cell.pp + tp_rank_, pipe_members, me, *backend_);
-    group_ = {.comm = tensor_.get(), .rank = tp_rank_, .size = cell.tp};
-    for (const ParameterSpec& spec : model.parameters(cell))
-      if (stage_of(spec.block, cell) == stage_)
-        weights_.emplace(spec.name,
-                         random(spec.name, tp_rank_, shard_shape(spec.shape, spec.split, cell.tp),
-                                1.0 / std::sqrt(static_cast<double>(spec.shape.rows))));
-    for (int m = 0; m < cell.acc; ++m) {
-      if (stage_ == 0) data_.push_back(random("data" + std::to_string(m), 0, activation(), 0.5));
-      if (stage_ == cell.pp - 1)
-        targets_.push_back(random("target" + std::to_string(m), 0, activation(), 0.5));
-    }
-    cut_ = std::make_unique<CutPipe>(
-        *backend_, stage_, cell.pp,
-        Tensor(random("stand-in", 0, activation(), 0.5), "stand-in", /*stop_gradient=*/true));
-    finish();
-  }
-
-  void step() { run(pipe_.get()); }
-  // The same work without waiting for other stages.
-  void step_with_cut_pipe() { run(cut_.get()); }
-  // Waits until all that the backend was given is done.
-  void finish() {
-    float value = 0.0F;
-    backend_->download(weights_.begin()->second->data(), {&value, 1});
-  }
-
-  int stage() const { return stage_; }
-  int tp_rank() const { return tp_rank_; }
-  Backend& backend() { return *backend_; }
-  Communicator* tensor() { return tensor_.get(); }
-  Communicator* pipe() { return pipe_.get(); }
-  const TensorImpl& weight(const std::string& name) const { return *weights_.at(name); }
-  const std::vector<std::shared_ptr<TensorImpl>>& data() const { return data_; }
-  const std::vector<std::shared_ptr<TensorImpl>>& targets() const { return targets_; }
-  // Of the last step.
-  double loss() const { return loss_; }
-  std::vector<float> grad(const std::string& name) const {
-    return parameters_.at(name).grad().impl()->to_host();
-  }
-
- private:
-  Shape activation() const { return {cell_.tokens, cell_.hidden}; }
-  std::shared_ptr<TensorImpl> random(const std::string& name, int tp_rank, Shape shape,
-                                     double deviation) {
-    auto impl = context_.allocate(shape);
-    backend_->upload(random_values(name, tp_rank, shape.num_elements(), deviation), impl->data());
-    return impl;
-  }
-  void run(Communicator* pipe) {
-    // Fresh handles on the same memory: without the last step's gradients.
-    parameters_.clear();
-    for (const auto& [name, impl] : weights_)
-      parameters_.emplace(name, Tensor(impl, name, /*stop_gradient=*/false));
-    EngineOps ops(context_, cell_, group_, parameters_);
-    const StagePolicy policy{.stage = stage_,
-                             .num_stages = cell_.pp,
-                             .num_micro_batches = cell_.acc,
-                             .loss_scale = cell_.loss_scale,
-                             .boundary = {activation()}};
-    const auto at = [](int m) { return static_cast<std::size_t>(m); };
-    const StageModel stage_model{
-        // It takes a gradient, as what a stage receives does: so all stages do the same work,
-        // which the bubble's formula assumes (the last has the loss on top).
-        .data = [&](int m) { return Tensor(data_[at(m)], "data", /*stop_gradient=*/false); },
-        .forward =
-            [&](const std::vector<Tensor>& inputs) {
-              return model_.run(ops, blocks_of_stage(stage_, cell_), inputs);
-            },
-        .loss =
-            [&](const Tensor& y, int m) {
-              const Tensor target(targets_[at(m)], "target", /*stop_gradient=*/true);
-              return mean(context_, square(context_, subtract(context_, y, target)));
-            }};
-    PipelineStage stage(context_, policy, stage_model, pipe);
-    stage.run();
-    loss_ = stage.loss();
-  }
-
-  const Model& model_;
-  const Cell& cell_;
-  int stage_, tp_rank_;
-  std::unique_ptr<Backend> backend_;
-  Context context_;
-  std::unique_ptr<Communicator> tensor_, pipe_, cut_;
-  TensorParallelGroup group_;
-  std::map<std::string, std::shared_ptr<TensorImpl>> weights_;
-  std::vector<std::shared_ptr<TensorImpl>> data_, targets_;
-  std::map<std::string, Tensor> parameters_;
-  double loss_ = 0.0;
-};
 
 std::string column_name(int block) { return fmt::format("col{}.0", block); }
 std::string row_name(int block) { return fmt::format("row{}", block); }
@@ -229,17 +57,9 @@ double deviation(const std::vector<float>& a, const std::vector<float>& b) {
   return worst / largest;
 }
 
-// What one rank measured at one number of micro-batches, in seconds.
-struct RankTimes {
-  double engine = 0, hand = 0, bare = 0, busy = 0;
-  double deviation = 0;  // of the hand's gradients and loss from the engine's
-  double loss = 0;
-  bool same_traffic = true;
-};
-
 class Benchmark {
  public:
-  Benchmark(const Options& options, Runtime& runtime)
+  Benchmark(const PipelineOptions& options, Runtime& runtime)
       : options_(options), runtime_(runtime), num_ranks_(options.cell.tp * options.cell.pp) {
 #if CULPRIT_BENCHMARK_NCCL
     if (over_nccl()) pipes_ = std::make_unique<NcclPipes>(options.cell.tp, options.cell.pp);
@@ -247,17 +67,6 @@ class Benchmark {
   }
 
   bool over_nccl() const { return options_.choice.comm == "nccl"; }
-  StepShape shape(int stage, int micro_batches) const {
-    const Cell& cell = options_.cell;
-    return {.stage = stage,
-            .num_stages = cell.pp,
-            .tp = cell.tp,
-            .num_micro_batches = micro_batches,
-            .tokens = cell.tokens,
-            .hidden = cell.hidden,
-            .loss_scale = cell.loss_scale};
-  }
-
   std::vector<RankTimes> run(int micro_batches) const {
     Cell cell = options_.cell;
     cell.acc = micro_batches;
@@ -286,7 +95,7 @@ class Benchmark {
  private:
   RankTimes run_rank(const Cell& cell, World& world, int me, std::barrier<>& together) const {
     EngineRank engine(runtime_, world, scenario_named("skip_identity_leaf").model, cell, me);
-    const StepShape mine = shape(engine.stage(), cell.acc);
+    const StepShape mine = shape_of(cell, engine.stage(), cell.acc);
     const BlockRange range = blocks_of_stage(engine.stage(), cell);
     const std::unique_ptr<StepCalls> calls = make_calls(engine, mine);
     std::vector<BlockWeights> weights;
@@ -378,7 +187,7 @@ class Benchmark {
     return off <= worst ? worst : off;
   }
 
-  const Options& options_;
+  const PipelineOptions& options_;
   Runtime& runtime_;
   int num_ranks_;
 #if CULPRIT_BENCHMARK_NCCL
@@ -386,130 +195,14 @@ class Benchmark {
 #endif
 };
 
-void print_counts(const Benchmark& benchmark, const Options& options) {
-  const Cell& cell = options.cell;
-  const double bytes = static_cast<double>(size_of(cell.dtype));
-  fmt::print(
-      "\na rank's step with {} micro-batches, as written by hand (element-wise: copies of "
-      "c_identity and mp_allreduce, gradients added up,\nthe loss; through this project's "
-      "kernels, and left out in the column 'bare'):\n"
-      "stage  products    TFLOP  element-wise      GiB  all-reduces      GiB   sends      GiB  "
-      "receives\n",
-      options.micro_batches.front());
-  for (int stage = 0; stage < cell.pp; ++stage) {
-    const BlockRange range = blocks_of_stage(stage, cell);
-    const StepCounts counts =
-        count_step(benchmark.shape(stage, options.micro_batches.front()), range.end - range.first);
-    const auto gib = [&](std::int64_t elements) {
-      return bytes * static_cast<double>(elements) / (1 << 30);
-    };
-    fmt::print("{:>5} {:>9} {:>8.3f} {:>13} {:>8.3f} {:>12} {:>8.3f} {:>7} {:>8.3f} {:>9}\n", stage,
-               counts.products, counts.product_flops / 1e12, counts.element_wise,
-               gib(counts.element_wise_elements), counts.all_reduces,
-               gib(counts.all_reduced_elements), counts.sends, gib(counts.sent_elements),
-               counts.receives);
-  }
-}
-
-// The ratio of the aim, and the bubble; whether all is as --check wants it.
-bool report(const Options& options, const std::vector<std::vector<RankTimes>>& runs) {
-  const Cell& cell = options.cell;
-  const bool over_nccl = options.choice.comm == "nccl";
-  const bool on_cpu = options.choice.device == "cpu";
-  bool ok = true;
-  fmt::print(
-      "\nstep, us: through the engine, by hand ({}), cuBLAS and NCCL calls alone; 'off': largest "
-      "difference of a gradient or the loss by hand\n"
-      "micro-batches     engine    by hand       bare   engine/hand   engine/bare       off\n",
-      over_nccl ? "the same cuBLAS, NCCL and element-wise calls"
-                : "the back end's calls without autograd");
-  std::string lines;
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const int m = options.micro_batches[i];
-    const RankTimes& first = runs[i].front();  // the first stage ends last
-    double off = 0.0;
-    bool same_traffic = true;
-    for (const RankTimes& rank : runs[i]) {
-      if (!(rank.deviation <= off)) off = rank.deviation;
-      same_traffic &= rank.same_traffic;
-    }
-    const double ratio = first.engine / first.hand;
-    const std::string bare = over_nccl
-                                 ? fmt::format("{:>10.1f}   {:>11.3f}   {:>11.3f}",
-                                               first.bare * 1e6, ratio, first.engine / first.bare)
-                                 : fmt::format("{:>10}   {:>11.3f}   {:>11}", "-", ratio, "-");
-    fmt::print("{:>13} {:>10.1f} {:>10.1f} {} {:>9.1e}\n", m, first.engine * 1e6, first.hand * 1e6,
-               bare, off);
-    lines += fmt::format(
-        "step tp={} pp={} comm={} acc={} engine_us={:.1f} hand_us={:.1f} ratio={:.3f}{} "
-        "off={:.1e}\n",
-        cell.tp, cell.pp, options.choice.comm, m, first.engine * 1e6, first.hand * 1e6, ratio,
-        over_nccl ? fmt::format(" bare_us={:.1f} bare_ratio={:.3f}", first.bare * 1e6,
-                                first.engine / first.bare)
-                  : "",
-        off);
-    if (!(off <= kMostDeviation) || !std::isfinite(runs[i].back().loss)) {
-      fmt::print("NOT COMPARABLE: by hand comes to other numbers (loss {})\n", runs[i].back().loss);
-      ok = false;
-    }
-    if (!same_traffic) {
-      fmt::print("NOT COMPARABLE: by hand exchanges other numbers of bytes\n");
-      ok = false;
-    }
-    if (over_nccl && !(ratio <= kMostRatio)) ok = ok && !options.check;
-  }
-  if (!over_nccl)
-    fmt::print("not measured: cuBLAS and NCCL calls by hand (--comm nccl, a GPU a rank)\n");
-  if (cell.pp == 1) {
-    fmt::print("\nno bubble: one stage\n\n{}", lines);
-    return ok;
-  }
-  if (!over_nccl && !on_cpu) {
-    fmt::print("\nbubble not measured: all ranks share one device, where none is idle\n\n{}",
-               lines);
-    return ok;
-  }
-  fmt::print(
-      "\nbubble, % of the step\nmicro-batches   measured   (S-1)/(M+S-1)    points   by the line   "
-      "busy, us by stage\n");
-  const int fewest = options.micro_batches.front(), most = options.micro_batches.back();
-  const double slope =
-      runs.size() < 2 || most == fewest
-          ? std::nan("")
-          : (runs.back().front().engine - runs.front().front().engine) / (most - fewest);
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const int m = options.micro_batches[i];
-    const double step = runs[i].front().engine;
-    double busy = 0.0;
-    std::string by_stage;
-    for (int stage = 0; stage < cell.pp; ++stage) {
-      const double mine = runs[i][static_cast<std::size_t>(stage * cell.tp)].busy;
-      busy += mine / cell.pp;
-      by_stage += fmt::format(" {:.1f}", mine * 1e6);
-    }
-    const double measured = 1.0 - busy / step;
-    const double expected = static_cast<double>(cell.pp - 1) / (m + cell.pp - 1);
-    const double points = 100.0 * (measured - expected);
-    fmt::print("{:>13} {:>10.1f} {:>15.1f} {:>+9.1f} {:>13.1f}   {}\n", m, 100 * measured,
-               100 * expected, points, 100 * (1.0 - m * slope / step), by_stage);
-    lines += fmt::format(
-        "bubble tp={} pp={} comm={} acc={} measured={:.4f} expected={:.4f} points={:+.2f}\n",
-        cell.tp, cell.pp, options.choice.comm, m, measured, expected, points);
-    if (over_nccl && !(std::abs(points) <= kMostPointsOff)) ok = ok && !options.check;
-  }
-  if (on_cpu) fmt::print("(of worth only where every rank has a core of its own)\n");
-  fmt::print("\n{}", lines);
-  return ok;
-}
-
-int run(const Options& options) {
+int run(const PipelineOptions& options) {
   const std::unique_ptr<Runtime> runtime = open_runtime(options.choice);
   const Cell& cell = options.cell;
   fmt::print("{}\ntp {} x pp {}, {} blocks, {} tokens a micro-batch, {} features, {}\n",
              runtime->description(), cell.tp, cell.pp, cell.blocks, cell.tokens, cell.hidden,
              name_of(cell.dtype));
   const Benchmark benchmark(options, *runtime);
-  print_counts(benchmark, options);
+  print_counts(options);
   std::fflush(stdout);
   std::vector<std::vector<RankTimes>> runs;
   for (const int m : options.micro_batches) runs.push_back(benchmark.run(m));
@@ -521,7 +214,7 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   using namespace culprit;
-  Options options;
+  PipelineOptions options;
   Cell& cell = options.cell;
   cell.tokens = 2048;
   cell.hidden = 4096;

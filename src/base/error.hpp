@@ -39,10 +39,14 @@ class UnavailableError : public Error {
   explicit UnavailableError(const std::string& message) : Error(77, message) {}
 };
 
-// Whatever was thrown in the harness, as a program or another process can be told it.
+// Whatever was thrown in the harness, as a value: for another process, or for several threads, each of
+// which throws an error of its own. (The count that frees an exception shared by threads is kept inside
+// libstdc++, where ThreadSanitizer does not see it: it reports a race.)
 struct Trouble {
   int exit_status;
   std::string words;
+
+  [[noreturn]] void raise() const { throw Error(exit_status, words); }
 };
 inline Trouble trouble_of(const std::exception_ptr& thrown) {
   try {

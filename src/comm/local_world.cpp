@@ -95,7 +95,7 @@ class LocalWork final : public Work {
         try {
           collective_->exchange->abandon(member_);
         } catch (...) {
-          collective_->failure = std::current_exception();  // for the peers, should all come
+          collective_->failure = trouble_of(std::current_exception());  // for the peers, should all come
         }
         return;
       }
@@ -121,7 +121,7 @@ class LocalWork final : public Work {
         return missing;
       });
     }
-    if (collective_->failure) std::rethrow_exception(collective_->failure);
+    if (collective_->failure) collective_->failure->raise();
     if (collective_->is_mismatch)
       throw SubjectError(kind::kCollectiveMismatch,
                          mismatch_text(what_, members_, collective_->num_elements));
@@ -162,7 +162,7 @@ class LocalCommunicator final : public MemberCommunicator {
     }
     // A device does its part beside this rank's next work only if it is put there before that.
     if (!launches && attendance(*collective) != 0) launches = look_out_for_all(*collective);
-    if (launches && collective->failure) std::rethrow_exception(collective->failure);
+    if (launches && collective->failure) collective->failure->raise();
     if (launches && !collective->is_mismatch) collective->exchange->launch(mine);
     return std::make_unique<LocalWork>(world_, std::move(collective), members(), me(), rank(),
                                        what);
@@ -204,7 +204,7 @@ class LocalCommunicator final : public MemberCommunicator {
     if (!collective->is_mismatch && !collective->failure) try {
         collective->exchange->complete(attends);
       } catch (...) {
-        collective->failure = std::current_exception();
+        collective->failure = trouble_of(std::current_exception());
       }
     collective->all_came = true;
     // The oldest: every member comes to the calls in their order.

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
-#include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -14,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "comm/communicator.hpp"
 #include "comm/rank_table.hpp"
 #include "comm/started_sends.hpp"
@@ -49,7 +49,7 @@ class LocalWorld final : public World {
     std::size_t arrived = 0;
     std::int64_t first_num_elements = 0;
     std::unique_ptr<Exchange> exchange;
-    std::exception_ptr failure;  // of the harness: nobody gets a result
+    std::optional<Trouble> failure;  // of the harness: nobody gets a result
     std::vector<std::optional<std::int64_t>> num_elements;  // by group rank; none: has not come
   };
   static constexpr std::uint64_t kClosed = std::uint64_t{1} << Exchange::kMostAttending;

@@ -19,30 +19,10 @@ class NcclParcel final : public Parcel {
   cudaStream_t stream;  // its stream for transfers
 };
 
-// Turns on two devices: taken, waited for, and ended when the scope is left.
-class PairInTurn {
- public:
-  PairInTurn(LaunchOrder& order, int from, int to) : order_(order), from_(from), to_(to) {
-    LaunchOrder::Turn turn_from = 0, turn_to = 0;
-    {
-      const auto both = order_.lock();
-      turn_from = order_.next_turn(from);
-      turn_to = order_.next_turn(to);
-    }
-    order_.await(turn_from, from);
-    order_.await(turn_to, to);
-  }
-  ~PairInTurn() {
-    order_.end(from_);
-    order_.end(to_);
-  }
-  PairInTurn(const PairInTurn&) = delete;
-  PairInTurn& operator=(const PairInTurn&) = delete;
-
- private:
-  LaunchOrder& order_;
-  int from_, to_;
-};
+std::array<LaunchOrder::Turn, 2> turns_of_pair(LaunchOrder& order, int from, int to) {
+  const auto both = order.lock();
+  return {order.next_turn(from), order.next_turn(to)};
+}
 
 }  // namespace
 
@@ -67,9 +47,7 @@ void NcclBackend::unpack(Parcel& parcel, std::byte* c, std::int64_t num_elements
     return copy_from(*sent.block, c, num_elements);  // to itself: NCCL refuses one device twice
   const std::vector<ncclComm_t>& comms =
       communicators({sent.device, device_}, NcclCommunicators::Use::kInOrder);
-  const PairInTurn turns(communicators_.order(), sent.device, device_);
-  communicators_.require_sound();
-  try {
+  communicators_.put_in_turn(turns_of_pair(communicators_.order(), sent.device, device_), [&] {
     const auto count = static_cast<std::size_t>(num_elements);
     const OnDevice there(sent.device);
     sent.block->last_use.make_wait(sent.stream);
@@ -80,10 +58,7 @@ void NcclBackend::unpack(Parcel& parcel, std::byte* c, std::int64_t num_elements
     check_nccl(ncclRecv(c, count, nccl_type(dtype()), 0, comms[1], stream()), "ncclRecv");
     group.end();
     sent.block->last_use.record(sent.stream);
-  } catch (...) {
-    communicators_.give_up(std::current_exception());
-    throw;
-  }
+  });
 }
 
 void NcclBackend::collective_begins() {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <thread>
 
 #include "cuda/check.hpp"
 
@@ -15,11 +14,6 @@ constexpr int kMeetingsBeforeRegistration = 2;  // the last of them included
 constexpr std::size_t kMostMeetings = 64;  // kept in mind; what meets first after that is never registered
 
 }  // namespace
-
-void LaunchOrder::await(Turn turn, int device) {
-  const std::atomic<Turn>& now = now_.at(static_cast<std::size_t>(device)).turn;
-  while (now != turn) std::this_thread::yield();
-}
 
 OnDevice::OnDevice(int device) {
   check(cudaGetDevice(&before_), "cudaGetDevice");
@@ -36,19 +30,24 @@ void NcclGroup::end() {
   check_nccl(ncclGroupEnd(), "ncclGroupEnd");
 }
 
-NcclCommunicators::~NcclCommunicators() { give_up(nullptr); }
+NcclCommunicators::~NcclCommunicators() {
+  if (!gave_up_) abort_all();
+}
 
-void NcclCommunicators::give_up(const std::exception_ptr& cause) noexcept {
+void NcclCommunicators::give_up(Trouble cause) noexcept {
   const std::lock_guard lock(mutex_);
   if (gave_up_) return;
-  cause_ = cause;
+  cause_ = std::move(cause);
   gave_up_ = true;
+  abort_all();
+}
+void NcclCommunicators::abort_all() noexcept {
   for (const auto& [group, comms] : made_)
     for (const ncclComm_t comm : comms)
       ncclCommAbort(comm);  // also where a device call failed half way
 }
 void NcclCommunicators::require_sound() const {
-  if (gave_up_) std::rethrow_exception(cause_);
+  if (gave_up_) cause_.raise();
 }
 
 const std::vector<ncclComm_t>& NcclCommunicators::of(const std::vector<int>& devices, Use use) {

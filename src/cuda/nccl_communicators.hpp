@@ -5,45 +5,19 @@
 
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
-#include <deque>
 #include <exception>
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "cuda/cuda_resources.hpp"
+#include "cuda/launch_order.hpp"
 
 namespace culprit::cuda {
-
-// What several devices do together must be put on all of them in the same order, or each can wait
-// for what another has yet to begin; but each device's own thread is to put it there. So whatever
-// has met takes a turn on each of its devices, all at once, and is put on each when its turn there
-// has come. Thread-safe.
-class LaunchOrder {
- public:
-  using Turn = std::uint64_t;
-
-  explicit LaunchOrder(int num_devices)
-      : next_(static_cast<std::size_t>(num_devices)), now_(next_.size()) {}
-  // To be held over all next_turn() of what is put on the devices together.
-  std::unique_lock<std::mutex> lock() { return std::unique_lock(mutex_); }
-  // The last turn so far on `device`. Must be waited for and ended, by any thread.
-  Turn next_turn(int device) { return next_.at(static_cast<std::size_t>(device))++; }
-  // Waits, briefly: whoever is before is being put there.
-  void await(Turn turn, int device);
-  void end(int device) { ++now_.at(static_cast<std::size_t>(device)).turn; }
-
- private:
-  struct alignas(64) Now {  // apart from the others', which other threads write
-    std::atomic<Turn> turn{0};
-  };
-  std::mutex mutex_;
-  std::vector<Turn> next_;
-  std::deque<Now> now_;
-};
 
 // Makes `device` the thread's for a scope: events and memory belong to the device that is current
 // when they are made.
@@ -90,11 +64,22 @@ class NcclCommunicators {
   // The reference stays good. Errors: SetupError.
   const std::vector<ncclComm_t>& of(const std::vector<int>& devices, Use use);
   LaunchOrder& order() { return order_; }
-  // A rank could not put its part on its device: what its peers have put on theirs is ended, which
-  // would wait for ever, and nothing is to be had from here any more. On the turn of what failed;
-  // other devices' threads may be in a call of NCCL's at this moment, which abort is meant for.
-  void give_up(const std::exception_ptr& cause) noexcept;
-  // Errors: the cause, after give_up().
+  // Calls `put` when `turns`, a range of LaunchOrder::Turn, have come, and ends them. If it throws,
+  // what peers have put on their devices is ended, which would wait for ever, and nothing is to be
+  // had from here any more; other devices' threads may be in a call of NCCL's at this moment, which
+  // abort is meant for. Errors: what `put` throws; as require_sound() does.
+  template <class Turns, class Put>
+  void put_in_turn(Turns turns, Put put) {
+    const InTurn in_turn(order_, std::move(turns));
+    require_sound();
+    try {
+      put();
+    } catch (...) {
+      give_up(trouble_of(std::current_exception()));
+      throw;
+    }
+  }
+  // Errors: an error with the words of what put_in_turn() failed of, once it has.
   void require_sound() const;
 
   // These members' blocks of kNcclBlocks meet in a collective. Due once, when they do so again: then
@@ -106,11 +91,14 @@ class NcclCommunicators {
                               const std::vector<const std::byte*>& blocks, std::size_t bytes);
 
  private:
+  void give_up(Trouble cause) noexcept;
+  void abort_all() noexcept;  // with mutex_ held
+
   std::mutex mutex_;
   std::map<std::pair<std::vector<int>, Use>, std::vector<ncclComm_t>> made_;
   std::map<std::vector<const std::byte*>, int> meetings_;
   std::set<const std::byte*> registered_;  // blocks
-  std::exception_ptr cause_;  // before gave_up_
+  Trouble cause_{};  // before gave_up_
   std::atomic<bool> gave_up_{false};
   LaunchOrder order_;
 };

@@ -1,5 +1,6 @@
 #include "cuda/nccl_exchange.hpp"
 
+#include <ranges>
 #include <thread>
 
 #include "cuda/check.hpp"
@@ -7,29 +8,6 @@
 #include "cuda/nccl_type.hpp"
 
 namespace culprit::cuda {
-namespace {
-
-// The turns of some members: waited for, and ended when the scope is left.
-template <class Members>
-class TurnsOf {
- public:
-  TurnsOf(LaunchOrder& order, Members members, std::span<const std::size_t> parts)
-      : order_(order), members_(members), parts_(parts) {
-    for (const std::size_t m : parts_) order_.await(members_[m].turn, members_[m].device);
-  }
-  ~TurnsOf() {
-    for (const std::size_t m : parts_) order_.end(members_[m].device);
-  }
-  TurnsOf(const TurnsOf&) = delete;
-  TurnsOf& operator=(const TurnsOf&) = delete;
-
- private:
-  LaunchOrder& order_;
-  Members members_;
-  std::span<const std::size_t> parts_;
-};
-
-}  // namespace
 
 void NcclExchange::give(std::size_t member, Backend& backend, const CollectiveCall& call) {
   Member& entry = members_[member];
@@ -89,10 +67,12 @@ void NcclExchange::launch(std::size_t member) {
   const std::span<const std::size_t> own(&member, 1),
       parts = member == last_ ? std::span<const std::size_t>(parts_of_last_) : own;
   try {
-    put_on_devices(parts);
+    communicators_.put_in_turn(
+        parts | std::views::transform([this](std::size_t m) { return members_[m].turn; }),
+        [&] { put_on_devices(parts); });
   } catch (...) {
     for (const std::size_t m : parts) {
-      members_[m].failure = std::current_exception();
+      members_[m].failure = trouble_of(std::current_exception());
       members_[m].state = State::kFailed;
     }
     throw;
@@ -106,7 +86,7 @@ void NcclExchange::take(std::size_t member) {
   const Member& entry = members_[member];
   while (entry.state == State::kGiven) std::this_thread::yield();  // somebody is at it
   if (entry.done) entry.backend->collective_ends();
-  if (entry.state == State::kFailed) std::rethrow_exception(entry.failure);
+  if (entry.state == State::kFailed) entry.failure->raise();
   if (registers_) entry.backend->keep_block(entry.call.mine);
   if (entry.done) entry.done->make_wait(entry.backend->stream());
 }
@@ -127,17 +107,6 @@ void NcclExchange::abandon(std::size_t member) {
 }
 
 void NcclExchange::put_on_devices(std::span<const std::size_t> parts) {
-  const TurnsOf turns(communicators_.order(), members(), parts);
-  communicators_.require_sound();
-  try {
-    put_in_turn(parts);
-  } catch (...) {
-    communicators_.give_up(std::current_exception());
-    throw;
-  }
-}
-
-void NcclExchange::put_in_turn(std::span<const std::size_t> parts) {
   if (registers_) {
     std::vector<const std::byte*> blocks;
     for (const Member& member : members()) blocks.push_back(member.call.mine);

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "base/error.hpp"
 #include "cuda/nccl_backend.hpp"
 
 namespace culprit::cuda {
@@ -38,13 +39,13 @@ class NcclExchange final : public Exchange {
     cudaStream_t stream = nullptr;
     CollectiveCall call;
     bool is_block = false;                    // its memory could be registered
-    LaunchOrder::Turn turn = 0;
+    LaunchOrder::Turn turn;
     // Of a collective beside the member's work: `begins` is when nothing is before it any more.
     std::optional<Event> ready, begins, done;
     std::unique_ptr<DeviceBlock> substitute;  // for memory that was abandoned
     std::unique_ptr<DeviceBlock> gathered;    // all members' memory, where kinds are mixed
     std::atomic<State> state{State::kGiven};
-    std::exception_ptr failure;  // where it is kFailed
+    std::optional<Trouble> failure;  // where it is kFailed
     std::size_t count() const { return static_cast<std::size_t>(call.num_elements); }
   };
 
@@ -52,7 +53,6 @@ class NcclExchange final : public Exchange {
   std::size_t part_bytes() const { return members_[last_].count() * size_of(dtype_); }
   NcclCommunicators::Registration meet() const;
   void put_on_devices(std::span<const std::size_t> parts);
-  void put_in_turn(std::span<const std::size_t> parts);
   ncclResult_t call(std::size_t member) const;
   void take_own_kind(const Member& member) const;
 

@@ -259,7 +259,7 @@ void MpiPath::look_after_sent(const std::stop_token& stop) {
     try {
       let_go_of_sent();
     } catch (const std::exception&) {
-      broken_ = std::current_exception();
+      broken_ = trouble_of(std::current_exception());
     }
     lock.unlock();
     std::this_thread::sleep_for(kSentPause);
@@ -269,7 +269,7 @@ void MpiPath::look_after_sent(const std::stop_token& stop) {
 
 void MpiPath::require_going_on() const {
   if (aborted_) throw PathAborted();
-  if (broken_) std::rethrow_exception(broken_);
+  if (broken_) broken_->raise();
 }
 
 }  // namespace culprit::mpi

@@ -10,12 +10,13 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
-#include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
+#include "base/error.hpp"
 #include "multiprocess/data_path.hpp"
 
 namespace culprit::mpi {
@@ -67,7 +68,7 @@ class MpiPath final : public DataPath {
   std::mutex calls_;  // over every call of MPI, and what follows
   std::condition_variable_any changed_;
   std::deque<Pending> pending_;
-  std::exception_ptr broken_;
+  std::optional<Trouble> broken_;
   std::vector<std::int64_t> sent_, received_;  // messages since the last close, by process
   std::atomic<bool> aborted_{false};
   std::jthread sent_thread_;

@@ -95,26 +95,24 @@ void ProcessWorld::run_launches(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (changed_.wait(lock, stop, [&] { return !tasks_.empty(); })) {
     const Task task = tasks_.front();
-    std::exception_ptr error = task.launch->error;
+    std::optional<Trouble> error = task.launch->error;
     lock.unlock();
     if (!error) try {
         task.launch->part->launch(task.token, task.kinds_differ);
       } catch (...) {
-        error = std::current_exception();
+        error = trouble_of(std::current_exception());
       }
     lock.lock();
     task.launch->error = error;
     task.launch->done = true;
     tasks_.pop_front();  // only now: the queue says what is under way
     changed_.notify_all();
-    if (error) tell_broken(lock, error);
+    if (error) tell_broken(lock, *error);
   }
 }
 
-void ProcessWorld::tell_broken(std::unique_lock<std::mutex>& lock,
-                               const std::exception_ptr& error) {
+void ProcessWorld::tell_broken(std::unique_lock<std::mutex>& lock, const Trouble& trouble) {
   if (changed_.wait_for(lock, std::chrono::seconds(1), [&] { return is_over_; })) return;
-  const Trouble trouble = trouble_of(error);
   ByteWriter broken = message_of(ToCoordinator::kBroken);
   broken.put(trouble.exit_status);
   broken.put_text(trouble.words);
@@ -125,9 +123,9 @@ void ProcessWorld::tell_broken(std::unique_lock<std::mutex>& lock,
   }
 }
 
-void ProcessWorld::give_up(Launch& launch, const std::exception_ptr& error) {
+void ProcessWorld::give_up(Launch& launch, Trouble trouble) {
   const std::lock_guard lock(mutex_);
-  launch.error = error;
+  launch.error = std::move(trouble);
 }
 
 void ProcessWorld::take(Launch& launch) {
@@ -167,7 +165,7 @@ class ProcessWork final : public Work {
     try {
       launch_->part->abandon();
     } catch (...) {
-      world_.give_up(*launch_, std::current_exception());
+      world_.give_up(*launch_, trouble_of(std::current_exception()));
     }
   }
 

@@ -6,11 +6,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "comm/communicator.hpp"
 #include "comm/started_sends.hpp"
 #include "multiprocess/data_path.hpp"
@@ -39,7 +41,7 @@ class ProcessWorld final : public World, private JobListener {
   struct Launch {
     std::shared_ptr<PathPart> part;
     bool done = false;
-    std::exception_ptr error;
+    std::optional<Trouble> error;
   };
   using CollectiveKey = std::pair<int, std::uint64_t>;      // group, call
   using TransferKey = std::pair<int, std::pair<int, int>>;  // group, (from, to)
@@ -49,9 +51,9 @@ class ProcessWorld final : public World, private JobListener {
   void run_launches(const std::stop_token& stop);
   // Ends the job for what a part threw, unless it has ended by itself by then: often that is a
   // library's words for a process that is gone, which the coordinator names within a second.
-  void tell_broken(std::unique_lock<std::mutex>& lock, const std::exception_ptr& error);
+  void tell_broken(std::unique_lock<std::mutex>& lock, const Trouble& trouble);
   // The part is not to be launched: its memory goes, and could not be replaced.
-  void give_up(Launch& launch, const std::exception_ptr& error);
+  void give_up(Launch& launch, Trouble trouble);
   // Waits until the part is launched, then takes it. Errors: JobEndedError, also where it could not
   // be launched, here or at another member.
   void take(Launch& launch);

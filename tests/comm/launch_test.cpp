@@ -277,7 +277,7 @@ TEST_F(FailingExchangeTest, WorkThatIsDroppedAfterAFailureEndsNoProcess) {
                              await_other();
                              try {
                                reduce(comm);
-                             } catch (const SetupError&) {
+                             } catch (const Error&) {
                                has_failed = true;
                                throw;
                              }
