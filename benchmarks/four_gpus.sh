@@ -48,33 +48,32 @@ if [ "${CULPRIT_BIG:-1}" != 0 ]; then
   cpu_job=$!
 fi
 
-# Name, flags: the matrix on the GPUs against the CPU's, cell by cell (outcome, kind, place).
+# The matrix on the GPUs against the CPU's, cell by cell (outcome, kind, place).
 matrix() {
-  local name=$1 started ended
-  shift
+  local started ended
   started=$(date +%s)
-  "$bin/culprit" run --tp $tp --pp $pp --recompute --no-verify --device cuda --comm $comm --out "$work/$name.gpu" "$@" >"$work/$name.log" 2>&1
+  "$bin/culprit" run --tp $tp --pp $pp --recompute --no-verify --device cuda --comm $comm --out "$work/matrix.gpu" >"$work/matrix.log" 2>&1
   local status=$?
   ended=$(date +%s)
-  if [ $status != 0 ]; then bad "matrix $*" "exit status $status: $(tail -n 1 "$work/$name.log")"; return; fi
-  if ! "$bin/culprit" run --tp $tp --pp $pp --recompute --no-verify --out "$work/$name.cpu" "$@" >"$work/$name.cpu.log" 2>&1; then
-    bad "matrix $*" "the CPU's run failed: $(tail -n 1 "$work/$name.cpu.log")"
+  if [ $status != 0 ]; then bad "matrix" "exit status $status: $(tail -n 1 "$work/matrix.log")"; return; fi
+  if ! "$bin/culprit" run --tp $tp --pp $pp --recompute --no-verify --out "$work/matrix.cpu" >"$work/matrix.cpu.log" 2>&1; then
+    bad "matrix" "the CPU's run failed: $(tail -n 1 "$work/matrix.cpu.log")"
     return
   fi
   local differences
-  differences=$(python3 - "$work/$name.gpu/cells.jsonl" "$work/$name.cpu/cells.jsonl" <<'PY'
+  differences=$(python3 - "$work/matrix.gpu/cells.jsonl" "$work/matrix.cpu/cells.jsonl" <<'PY'
 import json, sys
 gpu, cpu = ({json.dumps(c['cell']): (c['outcome'], c['kind'], c['where']) for c in map(json.loads, open(f))} for f in sys.argv[1:])
 print(len(gpu), sum(gpu[k] != cpu.get(k) for k in gpu) + len(cpu.keys() - gpu.keys()))
 PY
 )
   if [ "${differences#* }" = 0 ]; then
-    ok "matrix $*: outcomes, kinds, places as on the CPU" "${differences% *} cells in $((ended - started)) s"
+    ok "matrix: outcomes, kinds, places as on the CPU" "${differences% *} cells in $((ended - started)) s"
   else
-    bad "matrix $*: outcomes, kinds, places as on the CPU" "$differences (cells, differing)"
+    bad "matrix: outcomes, kinds, places as on the CPU" "$differences (cells, differing)"
   fi
 }
-matrix small
+matrix
 if [ -n "$cpu_job" ]; then
   # Single cells, not the matrix: each needs a reference in float64 of its own.
   for i in "${!big_cells[@]}"; do
@@ -93,8 +92,8 @@ else
   not_run '2048 x 4096, float16, loss scale 1024' 'CULPRIT_BIG=0'
 fi
 
-# Several processes: started by hand with torchrun's variables, then by mpirun.
-by_variables() { # command prefix, flags
+# Several processes: started by hand with torchrun's variables, then by torchrun and mpirun.
+by_variables() { # flags
   local rank port=$((20000 + RANDOM % 10000)) pids=()
   for ((rank = 0; rank < ranks; rank++)); do
     RANK=$rank WORLD_SIZE=$ranks LOCAL_RANK=$rank MASTER_ADDR=127.0.0.1 MASTER_PORT=$port \
@@ -188,7 +187,8 @@ for scenario in overlap_unwaited_reduce scale_before_reduce send_buffer_reused; 
   for _ in 1 2 3 4 5; do
     flags=(--tp=2 --pp=1 --hidden=512 --tokens=256)
     [ $scenario = send_buffer_reused ] && flags=(--tp=2 --pp=2 --hidden=512 --tokens=256)
-    "$bin/$scenario" "${flags[@]}" --wait=left_out --device=cuda >/dev/null 2>&1 || caught=$((caught + 1))
+    "$bin/$scenario" "${flags[@]}" --wait=left_out --device=cuda >/dev/null 2>&1
+    case $? in 11 | 13) caught=$((caught + 1)) ;; esac # wrong gradient, wrong loss
     "$bin/$scenario" "${flags[@]}" --wait=kept --device=cuda >/dev/null 2>&1 && clean=$((clean + 1))
   done
   if [ $caught -gt 0 ] && [ $clean = 5 ]; then ok "$scenario" "caught in $caught of 5, with the wait $clean of 5 pass"
@@ -197,7 +197,7 @@ done
 
 # Step times against a hand-written sequence of the same products and collectives, and the pipeline's bubble.
 if [ "${CULPRIT_TIMES:-1}" = 0 ]; then not_run 'step times, bubble' 'CULPRIT_TIMES=0'; exit $failed; fi
-# tp, pp: the aims are at most 1.08 x by hand, and 5 points from (S-1)/(M+S-1).
+# tp, pp. The aims stand in pipeline_report.hpp, and in the lines that the program ends with.
 pipeline() {
   local name="tp $1 x pp $2" out=$work/pipeline.$1.$2 status
   timeout 300 "$bin/pipeline_benchmark" --tp $1 --pp $2 --device cuda --comm $comm >"$out" 2>&1
@@ -210,9 +210,9 @@ pipeline() {
   done < <(awk -v name="$name" '
     $1 == "step" || $1 == "bubble" { for (i = 2; i <= NF; i++) { split($i, pair, "="); v[pair[1]] = pair[2] } }
     $1 == "step" { printf "%d|step over NCCL, %s, %d micro-batches: at most 1.08 x by hand|%s (%s us, by hand %s us; %s x cuBLAS and NCCL alone)\n",
-                     (v["ratio"] <= 1.08), name, v["acc"], v["ratio"], v["engine_us"], v["hand_us"], v["bare_ratio"] }
+                     v["within"] == "yes", name, v["acc"], v["ratio"], v["engine_us"], v["hand_us"], v["bare_ratio"] }
     $1 == "bubble" { printf "%d|bubble, %s, %d micro-batches: within 5 points of (S-1)/(M+S-1)|%.1f %%, %.1f %%: %+.1f points\n",
-                       (v["points"] <= 5 && v["points"] >= -5), name, v["acc"], 100 * v["measured"], 100 * v["expected"], v["points"] }' "$out")
+                       v["within"] == "yes", name, v["acc"], 100 * v["measured"], 100 * v["expected"], v["points"] }' "$out")
 }
 if [ ! -x "$bin/pipeline_benchmark" ]; then not_run pipeline_benchmark 'not built (CULPRIT_BUILD_BENCHMARKS=ON)'
 elif [ "$gpus" -ge 4 ]; then pipeline 2 2
@@ -226,6 +226,6 @@ for program in runtime_benchmark nccl_benchmark; do
   if [ $program = nccl_benchmark ] && [ "$gpus" -lt 2 ]; then not_run $program "needs 2 GPUs, $gpus here"; continue; fi
   if [ $program = nccl_benchmark ]; then arguments=$((gpus < 4 ? 2 : 4)); else arguments=cuda; fi
   echo
-  "$bin/$program" $arguments || failed=1
+  timeout 300 "$bin/$program" $arguments || { echo "$program: exit status $?"; failed=1; }
 done
 exit $failed

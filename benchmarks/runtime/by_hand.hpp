@@ -10,8 +10,6 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "measure.hpp"
-
 namespace culprit::by_hand {
 
 inline void require(bool ok, const char* what) {

@@ -1,19 +1,12 @@
 #include "cuda_step_calls.hpp"
 
 #include "by_hand.hpp"
+#include "cuda/blas_type.hpp"
 #include "cuda/kernels.hpp"
+#include "cuda/nccl_type.hpp"
 
 namespace culprit {
 namespace {
-
-cudaDataType_t blas_type(DType dtype) {
-  if (dtype == DType::kFloat32) return CUDA_R_32F;
-  return dtype == DType::kFloat16 ? CUDA_R_16F : CUDA_R_16BF;
-}
-ncclDataType_t nccl_type(DType dtype) {
-  if (dtype == DType::kFloat32) return ncclFloat32;
-  return dtype == DType::kFloat16 ? ncclFloat16 : ncclBfloat16;
-}
 
 std::vector<ncclComm_t> communicators_of(const std::vector<int>& devices) {
   std::vector<ncclComm_t> comms(devices.size());
@@ -28,7 +21,7 @@ class CudaStepCalls final : public StepCalls {
  public:
   CudaStepCalls(const StepShape& shape, int tp_rank, DType dtype, const NcclPipes& pipes)
       : dtype_(dtype), hand_(shape.stage * shape.tp + tp_rank, pipes.tensor(shape.stage, tp_rank)) {
-    hand_.type = blas_type(dtype);
+    hand_.type = cuda::blas_type(dtype);
     // As the engine's backend has it, or cuBLAS may choose other kernels.
     by_hand::blas(cublasSetMathMode(
         hand_.handle, static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH |
@@ -97,7 +90,7 @@ class CudaStepCalls final : public StepCalls {
   }
   void all_reduce(std::byte* c, std::int64_t n) override {
     if (alone) return;
-    by_hand::nccl(ncclAllReduce(c, c, static_cast<std::size_t>(n), nccl_type(dtype_), ncclSum,
+    by_hand::nccl(ncclAllReduce(c, c, static_cast<std::size_t>(n), cuda::nccl_type(dtype_), ncclSum,
                                 hand_.comm, hand_.stream));
   }
   void send(Way way, int slot, const std::byte* a, std::int64_t n) override {
@@ -105,8 +98,8 @@ class CudaStepCalls final : public StepCalls {
     const Direction& direction = directions_[static_cast<std::size_t>(way)];
     by_hand::cuda(cudaEventRecord(hand_.ready, hand_.stream));
     by_hand::cuda(cudaStreamWaitEvent(direction.stream, hand_.ready, 0));
-    by_hand::nccl(ncclSend(a, static_cast<std::size_t>(n), nccl_type(dtype_), direction.out.peer,
-                           direction.out.comm, direction.stream));
+    by_hand::nccl(ncclSend(a, static_cast<std::size_t>(n), cuda::nccl_type(dtype_),
+                           direction.out.peer, direction.out.comm, direction.stream));
     by_hand::cuda(
         cudaEventRecord(direction.sent[static_cast<std::size_t>(slot)], direction.stream));
   }
@@ -118,8 +111,8 @@ class CudaStepCalls final : public StepCalls {
   void receive(Way way, std::byte* c, std::int64_t n) override {
     if (alone) return;
     const Direction& direction = directions_[static_cast<std::size_t>(way)];
-    by_hand::nccl(ncclRecv(c, static_cast<std::size_t>(n), nccl_type(dtype_), direction.in.peer,
-                           direction.in.comm, hand_.stream));
+    by_hand::nccl(ncclRecv(c, static_cast<std::size_t>(n), cuda::nccl_type(dtype_),
+                           direction.in.peer, direction.in.comm, hand_.stream));
   }
   void wait() override {
     hand_.wait();

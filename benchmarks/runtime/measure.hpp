@@ -1,13 +1,21 @@
-// How the runtimes' benchmarks take times: medians of interleaved rounds.
+// How the runtimes' benchmarks run ranks and take times: medians of interleaved rounds.
 #pragma once
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <barrier>
 #include <chrono>
 #include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
 #include <functional>
+#include <thread>
 #include <utility>
 #include <vector>
+
+#include "base/error.hpp"
 
 namespace culprit {
 
@@ -17,6 +25,25 @@ inline double median(std::vector<double> values) {
   std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
                    values.end());
   return values[values.size() / 2];
+}
+
+// Runs body(rank, together) on a thread a rank. An error of one ends the program with its words and
+// its exit status: the others wait for that rank at the barrier, and nothing can be saved.
+inline void run_ranks(int num_ranks, const std::function<void(int, std::barrier<>&)>& body) {
+  std::barrier<> together(num_ranks);
+  const auto run_rank = [&](int rank) {
+    try {
+      body(rank, together);
+    } catch (...) {
+      const Trouble trouble = trouble_of(std::current_exception());
+      fmt::print(stderr, "rank {}: {}\n", rank, trouble.words);
+      std::fflush(nullptr);
+      std::_Exit(trouble.exit_status);
+    }
+  };
+  std::vector<std::jthread> threads;
+  for (int rank = 1; rank < num_ranks; ++rank) threads.emplace_back(run_rank, rank);
+  run_rank(0);
 }
 
 // One rank's side of a measurement: `step` puts work on its way, `wait` waits for all of it.

@@ -4,10 +4,8 @@
 #include <fmt/format.h>
 #include <nccl.h>
 
-#include <barrier>
 #include <cstdio>
 #include <cstdlib>
-#include <thread>
 
 #include "autograd/backward.hpp"
 #include "autograd/functions.hpp"
@@ -15,6 +13,7 @@
 #include "by_hand.hpp"
 #include "cuda/nccl_communicators.hpp"
 #include "filled_tensor.hpp"
+#include "measure.hpp"
 #include "parallel/regions.hpp"
 #include "runtime/open_runtime.hpp"
 
@@ -29,14 +28,6 @@ struct Job {
   std::vector<ncclComm_t> comms;   // NCCL's defaults
   std::vector<ncclComm_t> beside;  // as the engine has them for a sum beside a product
 
-  // Runs body(rank, barrier) on a thread a rank.
-  void run(const std::function<void(int, std::barrier<>&)>& body) const {
-    std::barrier<> together(ranks);
-    std::vector<std::jthread> threads;
-    for (int rank = 1; rank < ranks; ++rank)
-      threads.emplace_back([&, rank] { body(rank, together); });
-    body(0, together);
-  }
   std::vector<int> members() const {
     std::vector<int> list;
     for (int rank = 0; rank < ranks; ++rank) list.push_back(rank);
@@ -47,7 +38,7 @@ struct Job {
 void all_reduce(const Job& job, std::int64_t bytes) {
   const auto world = job.runtime.make_world(job.ranks);
   std::vector<double> result;
-  job.run([&](int rank, std::barrier<>& together) {
+  run_ranks(job.ranks, [&](int rank, std::barrier<>& together) {
     const auto backend = job.runtime.make_backend(rank, DType::kFloat32);
     const auto comm = world->group(0, job.members(), rank, *backend);
     ByHand hand(rank, job.comms[static_cast<std::size_t>(rank)]);
@@ -83,7 +74,7 @@ void column_linear(const Job& job, int tokens, int in, int out) {
   const int shard = out / job.ranks;
   const auto world = job.runtime.make_world(job.ranks);
   std::vector<double> result;
-  job.run([&](int rank, std::barrier<>& together) {
+  run_ranks(job.ranks, [&](int rank, std::barrier<>& together) {
     const auto backend = job.runtime.make_backend(rank, DType::kFloat16);
     const auto comm = world->group(0, job.members(), rank, *backend);
     const TensorParallelGroup group{.comm = comm.get(), .rank = rank, .size = job.ranks};

@@ -24,11 +24,8 @@
 #include <barrier>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <exception>
 #include <memory>
 #include <string>
-#include <thread>
 
 #include "base/error.hpp"
 #include "engine_rank.hpp"
@@ -71,31 +68,18 @@ class Benchmark {
     Cell cell = options_.cell;
     cell.acc = micro_batches;
     const std::unique_ptr<World> world = runtime_.make_world(num_ranks_);
-    std::barrier<> together(num_ranks_);
     std::vector<RankTimes> times(static_cast<std::size_t>(num_ranks_));
-    const auto body = [&](int me) {
-      try {
-        times[static_cast<std::size_t>(me)] = run_rank(cell, *world, me, together);
-        world->finished(me);
-      } catch (const std::exception& error) {
-        // The others wait for this rank at a barrier: nothing of this run can be saved.
-        fmt::print(stderr, "rank {}: {}\n", me, error.what());
-        std::fflush(nullptr);
-        const auto* known = dynamic_cast<const Error*>(&error);
-        std::_Exit(known ? known->exit_status() : 3);
-      }
-    };
-    std::vector<std::jthread> threads;
-    for (int me = 1; me < num_ranks_; ++me) threads.emplace_back(body, me);
-    body(0);
-    threads.clear();
+    run_ranks(num_ranks_, [&](int me, std::barrier<>& together) {
+      times[static_cast<std::size_t>(me)] = run_rank(cell, *world, me, together);
+      world->finished(me);
+    });
     return times;
   }
 
  private:
   RankTimes run_rank(const Cell& cell, World& world, int me, std::barrier<>& together) const {
     EngineRank engine(runtime_, world, scenario_named("skip_identity_leaf").model, cell, me);
-    const StepShape mine = shape_of(cell, engine.stage(), cell.acc);
+    const StepShape mine = shape_of(cell, engine.stage());
     const BlockRange range = blocks_of_stage(engine.stage(), cell);
     const std::unique_ptr<StepCalls> calls = make_calls(engine, mine);
     std::vector<BlockWeights> weights;

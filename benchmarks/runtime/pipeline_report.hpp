@@ -1,4 +1,4 @@
-// What pipeline_benchmark prints.
+// What pipeline_benchmark is asked, measures and prints.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,6 @@ namespace culprit {
 
 inline constexpr double kMostRatio = 1.08;  // --check
 inline constexpr double kMostPointsOff = 5.0;
-inline constexpr double kMostDeviation = 1e-2;
 
 struct PipelineOptions {
   RuntimeChoice choice;
@@ -29,8 +28,8 @@ struct RankTimes {
   bool same_traffic = true;
 };
 
-// The part of a stage's ranks.
-StepShape shape_of(const Cell& cell, int stage, int micro_batches);
+// The part of a rank of that stage.
+StepShape shape_of(const Cell& cell, int stage);
 
 // What a step consists of, by stage.
 void print_counts(const PipelineOptions& options);

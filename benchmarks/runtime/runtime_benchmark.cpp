@@ -8,7 +8,6 @@
 #include <chrono>
 #include <cstdio>
 #include <functional>
-#include <thread>
 
 #include "autograd/backward.hpp"
 #include "autograd/functions.hpp"
@@ -30,27 +29,10 @@ void finish(Backend& backend, std::byte* any_element) {
   backend.download(any_element, {&value, 1});
 }
 
-// Median seconds a call of each of `bodies` over `rounds`, each with `repeats` calls and waited
-// for; in turn, so that all see the same clocks.
-std::vector<double> median_times(int rounds, int repeats,
-                                 const std::vector<std::function<void()>>& bodies,
-                                 const std::function<void()>& wait) {
-  std::vector<std::vector<double>> times(bodies.size());
-  for (int round = 0; round <= rounds; ++round)
-    for (std::size_t b = 0; b < bodies.size(); ++b) {
-      wait();
-      const auto start = Clock::now();
-      for (int i = 0; i < repeats; ++i) bodies[b]();
-      wait();
-      if (round > 0) times[b].push_back(seconds_since(start) / repeats);  // the first warms up
-    }
-  std::vector<double> medians;
-  for (auto& list : times) medians.push_back(median(std::move(list)));
-  return medians;
-}
-double median_time(int rounds, int repeats, const std::function<void()>& body,
-                   const std::function<void()>& wait) {
-  return median_times(rounds, repeats, {body}, wait)[0];
+// As measure(), of one rank.
+std::vector<double> measure_alone(const std::vector<Side>& kinds, int rounds, int repeats) {
+  std::barrier<> alone(1);
+  return measure(alone, kinds, rounds, repeats);
 }
 
 constexpr std::int64_t kLargest = 256 << 20;  // bytes
@@ -60,8 +42,8 @@ double copy_bandwidth(Runtime& runtime, std::int64_t bytes) {
   const std::int64_t count = bytes / 4;
   std::byte *a = backend->allocate(count), *b = backend->allocate(count);
   backend->fill(1.5F, a, count);
-  const double time = median_time(
-      9, 20, [&] { backend->copy(a, b, count); }, [&] { finish(*backend, b); });
+  const double time = measure_alone(
+      {{[&] { backend->copy(a, b, count); }, [&] { finish(*backend, b); }}}, 9, 20)[0];
   backend->deallocate(a, count);
   backend->deallocate(b, count);
   return 2.0 * static_cast<double>(bytes) / time;
@@ -70,9 +52,8 @@ double copy_bandwidth(Runtime& runtime, std::int64_t bytes) {
 // Median seconds of an all-reduce of `bytes` a rank.
 double all_reduce_time(Runtime& runtime, int ranks, std::int64_t bytes, int repeats) {
   const auto world = runtime.make_world(ranks);
-  std::barrier<> together(ranks);
   double result = 0.0;
-  const auto body = [&](int rank) {
+  run_ranks(ranks, [&](int rank, std::barrier<>& together) {
     const auto backend = runtime.make_backend(rank, DType::kFloat32);
     std::vector<int> members;
     for (int r = 0; r < ranks; ++r) members.push_back(r);
@@ -80,24 +61,16 @@ double all_reduce_time(Runtime& runtime, int ranks, std::int64_t bytes, int repe
     const std::int64_t count = bytes / 4;
     std::byte* data = backend->allocate(count);
     backend->fill(0.0F, data, count);
-    const double time = median_time(
-        9, repeats,
-        [&] {
-          comm->all_reduce({data, count}, "benchmark");
-        },
-        [&] {
-          finish(*backend, data);
-          together.arrive_and_wait();
-        });
+    const double time = measure(together,
+                                {{[&] {
+                                    comm->all_reduce({data, count}, "benchmark");
+                                  },
+                                  [&] { finish(*backend, data); }}},
+                                9, repeats)[0];
     if (rank == 0) result = time;
-    finish(*backend, data);
     backend->deallocate(data, count);
     world->finished(rank);
-  };
-  std::vector<std::jthread> threads;
-  for (int rank = 1; rank < ranks; ++rank) threads.emplace_back(body, rank);
-  body(0);
-  threads.clear();
+  });
   return result;
 }
 
@@ -167,19 +140,20 @@ void print_linear(Runtime& runtime, std::int64_t tokens, std::int64_t in, std::i
   const auto x = filled({tokens, in}), w = filled({in, out}), dy = filled({tokens, out});
   const auto y = filled({tokens, out}), dx = filled({tokens, in}), dw = filled({in, out});
   const auto wait = [&] { finish(*backend, dw->data()); };
-  const auto times = median_times(
-      15, 20,
-      {[&] {
-         backend->matmul(x->data(), false, w->data(), false, y->data(), tokens, out, in);
-         backend->matmul(dy->data(), false, w->data(), true, dx->data(), tokens, in, out);
-         backend->matmul(x->data(), true, dy->data(), false, dw->data(), in, out, tokens);
-       },
-       [&] {
-         const Tensor input(x, "x", /*stop_gradient=*/false),
-             weight(w, "w", /*stop_gradient=*/false);
-         backward(context, {matmul(context, input, weight)}, {context.wrap(dy)});
-       }},
-      wait);
+  const auto times = measure_alone(
+      {{[&] {
+          backend->matmul(x->data(), false, w->data(), false, y->data(), tokens, out, in);
+          backend->matmul(dy->data(), false, w->data(), true, dx->data(), tokens, in, out);
+          backend->matmul(x->data(), true, dy->data(), false, dw->data(), in, out, tokens);
+        },
+        wait},
+       {[&] {
+          const Tensor input(x, "x", /*stop_gradient=*/false),
+              weight(w, "w", /*stop_gradient=*/false);
+          backward(context, {matmul(context, input, weight)}, {context.wrap(dy)});
+        },
+        wait}},
+      15, 20);
   const double raw = times[0], engine = times[1];
   fmt::print(
       "linear step, float16, {} tokens, {} -> {}: {:.1f} us through autograd, {:.1f} us the three "

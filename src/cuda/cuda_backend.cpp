@@ -5,17 +5,13 @@
 #include <algorithm>
 #include <vector>
 
+#include "cuda/blas_type.hpp"
 #include "cuda/check.hpp"
 #include "cuda/cuda_exchange.hpp"
 #include "cuda/kernels.hpp"
 
 namespace culprit::cuda {
 namespace {
-
-cudaDataType_t blas_type(DType dtype) {
-  if (dtype == DType::kFloat32) return CUDA_R_32F;
-  return dtype == DType::kFloat16 ? CUDA_R_16F : CUDA_R_16BF;
-}
 
 // Returns its block to the pool with the event of its last use, whichever rank lets go of it.
 class CudaParcel final : public Parcel {
@@ -30,16 +26,11 @@ class CudaParcel final : public Parcel {
   std::unique_ptr<ParcelPool::Block> block_;
 };
 
-int on_device(int device) {
-  check(cudaSetDevice(device), "cudaSetDevice");
-  return device;
-}
-
 }  // namespace
 
 CudaBackend::CudaBackend(DType dtype, int device, ResourcePool& pool)
     : Backend(dtype), pool_(pool) {
-  on_device(device);
+  check(cudaSetDevice(device), "cudaSetDevice");
   resources_ = pool.take();
 }
 CudaBackend::~CudaBackend() { pool_.give_back(std::move(resources_)); }

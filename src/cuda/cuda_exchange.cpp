@@ -1,17 +1,12 @@
 #include "cuda/cuda_exchange.hpp"
 
-#include <stdexcept>
-
 #include "cuda/check.hpp"
 #include "cuda/kernels.hpp"
 
 namespace culprit::cuda {
 
 CudaExchange::CudaExchange(std::size_t num_members, DType dtype)
-    : dtype_(dtype), members_(num_members) {
-  if (num_members > kMostMembers)
-    throw std::invalid_argument("[exchange] more members than a kernel takes");
-}
+    : dtype_(dtype), members_(num_members) {}
 
 CudaExchange::~CudaExchange() = default;  // freeing a substitute waits for the device
 
@@ -32,8 +27,8 @@ void CudaExchange::complete(std::uint64_t) {
   for (const ExchangeKind kind : {ExchangeKind::kGather, ExchangeKind::kSum}) {
     Members pointers;
     for (const Member& member : members_) {
-      pointers.mine[pointers.num_mine++] = member.call.mine;
-      if (member.call.kind == kind) pointers.result[pointers.num_results++] = member.call.result;
+      pointers.add_mine(member.call.mine);
+      if (member.call.kind == kind) pointers.add_result(member.call.result);
     }
     if (pointers.num_results == 0) continue;
     if (kind == ExchangeKind::kSum)

@@ -6,7 +6,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
+#include "base/error.hpp"
 #include "tensor/dtype.hpp"
 
 namespace culprit::cuda {
@@ -39,6 +41,18 @@ struct Members {
   std::byte* result[kMostMembers];
   int num_mine = 0;
   int num_results = 0;
+
+  // Errors: SetupError where a kernel takes no more.
+  void add_mine(const std::byte* memory) { mine[next(num_mine)] = memory; }
+  void add_result(std::byte* memory) { result[next(num_results)] = memory; }
+
+ private:
+  static std::size_t next(int& count) {
+    if (static_cast<std::size_t>(count) >= kMostMembers)
+      throw SetupError("a collective on GPUs takes at most " + std::to_string(kMostMembers) +
+                       " ranks in one group; choose fewer (--tp, --pp)");
+    return static_cast<std::size_t>(count++);
+  }
 };
 // Every result = the sum of all `mine` in member order; each element is read once a member before
 // it is written, so a result may be its own member's `mine`.

@@ -51,6 +51,7 @@ void NcclBackend::unpack(Parcel& parcel, std::byte* c, std::int64_t num_elements
     const auto count = static_cast<std::size_t>(num_elements);
     const OnDevice there(sent.device);
     sent.block->last_use.make_wait(sent.stream);
+    communicators_.require_sound();  // a peer may have given up meanwhile
     NcclGroup group;
     check_nccl(
         ncclSend(sent.block->memory.data(), count, nccl_type(dtype()), 1, comms[0], sent.stream),

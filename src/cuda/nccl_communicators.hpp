@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstddef>
 #include <exception>
-#include <cstdint>
 #include <map>
 #include <mutex>
 #include <set>
@@ -66,8 +65,10 @@ class NcclCommunicators {
   LaunchOrder& order() { return order_; }
   // Calls `put` when `turns`, a range of LaunchOrder::Turn, have come, and ends them. If it throws,
   // what peers have put on their devices is ended, which would wait for ever, and nothing is to be
-  // had from here any more; other devices' threads may be in a call of NCCL's at this moment, which
-  // abort is meant for. Errors: what `put` throws; as require_sound() does.
+  // had from here any more. Other devices' threads may be in a call of NCCL's at this moment, which
+  // abort is meant for; one that is about to make a call asks require_sound() again right before it,
+  // since abort frees the communicator. (What is left is a peer that fails in the moment between.)
+  // Errors: what `put` throws; as require_sound() does.
   template <class Turns, class Put>
   void put_in_turn(Turns turns, Put put) {
     const InTurn in_turn(order_, std::move(turns));
@@ -92,7 +93,7 @@ class NcclCommunicators {
 
  private:
   void give_up(Trouble cause) noexcept;
-  void abort_all() noexcept;  // with mutex_ held
+  void abort_all() noexcept;  // when nobody makes a communicator
 
   std::mutex mutex_;
   std::map<std::pair<std::vector<int>, Use>, std::vector<ncclComm_t>> made_;

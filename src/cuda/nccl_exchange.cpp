@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "cuda/check.hpp"
-#include "cuda/kernels.hpp"
+#include "cuda/nccl_own_kind.hpp"
 #include "cuda/nccl_type.hpp"
 
 namespace culprit::cuda {
@@ -122,11 +122,17 @@ void NcclExchange::put_on_devices(std::span<const std::size_t> parts) {
   }
   std::optional<NcclGroup> group;
   if (parts.size() > 1) group.emplace();
-  for (const std::size_t m : parts) check_nccl(call(m), "collective");
+  for (const std::size_t m : parts) {
+    communicators_.require_sound();  // a peer may have given up meanwhile
+    check_nccl(call(m), "collective");
+  }
   if (group) group->end();
   for (const std::size_t m : parts) {
     Member& member = members_[m];
-    if (is_mixed_) take_own_kind(member);
+    if (is_mixed_) {
+      const OnDevice there(member.device);
+      take_own_kind(dtype_, member.stream, member.call, member.gathered->data(), num_members_);
+    }
     if (member.done) member.done->record(member.stream);
   }
 }
@@ -143,23 +149,6 @@ ncclResult_t NcclExchange::call(std::size_t m) const {
                          member.stream);
   return ncclAllReduce(member.call.mine, member.call.result, member.count(), type, ncclSum, comm,
                        member.stream);
-}
-
-// NCCL has no collective in which members ask for different things: everyone has gathered, and
-// takes what it asked for.
-void NcclExchange::take_own_kind(const Member& member) const {
-  const OnDevice there(member.device);
-  if (member.call.kind == ExchangeKind::kGather) {
-    check(cudaMemcpyAsync(member.call.result, member.gathered->data(),
-                          part_bytes() * num_members_, cudaMemcpyDeviceToDevice, member.stream),
-          "cudaMemcpyAsync");
-    return;
-  }
-  Members pointers;
-  for (std::size_t m = 0; m < num_members_; ++m)
-    pointers.mine[pointers.num_mine++] = member.gathered->data() + m * part_bytes();
-  pointers.result[pointers.num_results++] = member.call.result;
-  sum_members(dtype_, member.stream, pointers, member.call.num_elements);
 }
 
 }  // namespace culprit::cuda

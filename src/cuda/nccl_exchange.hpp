@@ -54,7 +54,6 @@ class NcclExchange final : public Exchange {
   NcclCommunicators::Registration meet() const;
   void put_on_devices(std::span<const std::size_t> parts);
   ncclResult_t call(std::size_t member) const;
-  void take_own_kind(const Member& member) const;
 
   std::size_t num_members_;
   std::unique_ptr<Member[]> members_;

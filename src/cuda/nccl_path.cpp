@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "cuda/check.hpp"
-#include "cuda/kernels.hpp"
 #include "cuda/nccl_communicators.hpp"
+#include "cuda/nccl_own_kind.hpp"
 #include "cuda/nccl_type.hpp"
 
 namespace culprit::cuda {
@@ -43,7 +43,8 @@ class CollectivePart final : public PathPart {
       return ncclAllReduce(collective_.mine, collective_.result, count(), nccl_type(dtype_),
                            ncclSum, comm, stream_);
     });
-    if (kinds_differ) take_own_kind();
+    if (kinds_differ)
+      take_own_kind(dtype_, stream_, collective_, gathered_->data(), members_.size());
     done_.record(stream_);
     launched_ = true;
   }
@@ -64,21 +65,6 @@ class CollectivePart final : public PathPart {
  private:
   std::size_t count() const { return static_cast<std::size_t>(collective_.num_elements); }
   std::size_t part_bytes() const { return count() * size_of(dtype_); }
-  // NCCL has no collective in which members ask for different things: everyone has gathered, and
-  // takes what it asked for.
-  void take_own_kind() {
-    if (collective_.kind == ExchangeKind::kGather) {
-      check(cudaMemcpyAsync(collective_.result, gathered_->data(), part_bytes() * members_.size(),
-                            cudaMemcpyDeviceToDevice, stream_),
-            "cudaMemcpyAsync");
-      return;
-    }
-    Members pointers;
-    for (std::size_t m = 0; m < members_.size(); ++m)
-      pointers.mine[pointers.num_mine++] = gathered_->data() + m * part_bytes();
-    pointers.result[pointers.num_results++] = collective_.result;
-    sum_members(dtype_, stream_, pointers, collective_.num_elements);
-  }
 
   NcclPath& path_;
   NcclRankBackend& backend_;  // the rank's alone, which may be gone at the launch

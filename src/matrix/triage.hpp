@@ -40,7 +40,7 @@ struct Triage {
 // - timing only: with the wait it passes wherever it failed, or CUDA_LAUNCH_BLOCKING=1 changes it;
 // - independent: it fails alike on at least two back ends and on every one that is here;
 // - only with: it fails on some of several back ends, or not alike;
-// - undecided: fewer than two back ends are here.
+// - undecided: fewer than two back ends are here, or it passes now on each.
 // A back end on which the passing neighbour fails is none that counts, and told of.
 Triage judge_triage(std::vector<TriageRow> rows);
 

@@ -73,7 +73,8 @@ class Exchange {
   // the others do meanwhile. Puts on the devices what complete() did not.
   virtual void launch(std::size_t member) { static_cast<void>(member); }
   // After complete(), by the member: what its backend does next finds the result filled, and its
-  // memory is its own again. Errors: what its launch() threw, wherever it was made.
+  // memory is its own again. Errors: where its part could not be launched, an error with the words
+  // and the exit status of what was thrown there.
   virtual void take(std::size_t member) = 0;
   // Before complete(), by a member that will not take(): it may free its memory; the peers are not
   // affected. Where it throws (no memory for what is left behind) there must be no complete().
@@ -136,10 +137,10 @@ class Backend {
 
   // A copy of `a` as it is now, in the order of this backend's work; not counted as copied.
   virtual std::unique_ptr<Parcel> pack(const std::byte* a, std::int64_t num_elements) = 0;
-  // The same, but the copy is made beside this backend's further work, at some time until
-  // finish_pack() returns (what the backend does next then finds it made): until then `a` must stay
-  // as it is. That time is within finish_pack(), as of
-  // a message that its receiver fetches; on a device the copy is made on a stream of its own.
+  // The same, but the copy is made beside this backend's further work, and what the backend does
+  // after finish_pack() finds it made; until then `a` must stay as it is. The CPU makes it in
+  // finish_pack(), as a message is copied when its receiver fetches it; a device on a stream of its
+  // own, once what came before start_pack() is done.
   virtual std::unique_ptr<Parcel> start_pack(const std::byte* a, std::int64_t num_elements) = 0;
   virtual void finish_pack(Parcel& parcel) = 0;
   // c = the parcel's values, of which there must be as many.
