@@ -2,6 +2,7 @@
 // harness in all of them, within seconds, and never an outcome.
 #include "multiprocess/process_world.hpp"
 
+#include <atomic>
 #include <thread>
 
 #include "base/exit_status.hpp"
@@ -13,11 +14,14 @@ namespace {
 
 enum class Fails { kNothing, kLaunch, kTake, kAbandon };
 
+std::atomic<bool> launches{false};  // a part in this process
+
 // Moves nothing, and fails in one way.
 class FailingPart final : public PathPart {
  public:
   explicit FailingPart(Fails fails) : fails_(fails) {}
   void launch(const std::string&, bool) override {
+    launches = true;
     if (fails_ == Fails::kLaunch) throw UnavailableError("no room for a launch");
     if (fails_ == Fails::kAbandon) ADD_FAILURE() << "launched although its memory is gone";
   }
@@ -107,7 +111,7 @@ TEST(ProcessWorldTest, APartThatCannotBeLaunchedEndsTheJobWithItsWords) {
 TEST(ProcessWorldTest, ALaunchThatNobodyWaitsForIsToldAllTheSame) {
   const auto all = ends(Fails::kLaunch, [](Communicator& comm) {
     const auto work = comm.start_all_reduce({nullptr, 1}, "sum");
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    while (!launches) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   });
   for (const End& end : all) {
     EXPECT_EQ(end.status, kExitUnavailable);
@@ -127,9 +131,8 @@ TEST(ProcessWorldTest, MemoryThatCouldNotBeLeftBehindIsNotReadAndEndsTheJob) {
 }
 
 TEST(ProcessWorldTest, AResultThatCannotBeTakenIsItsRanksErrorAndEndsNoProcessByASignal) {
-  const auto all = ends(Fails::kTake, [](Communicator& comm) {
-    EXPECT_THROW(reduce(comm), SetupError);
-  });
+  const auto all =
+      ends(Fails::kTake, [](Communicator& comm) { EXPECT_THROW(reduce(comm), SetupError); });
   for (const End& end : all) EXPECT_EQ(end.status, 0) << end.words;
 }
 
