@@ -136,5 +136,56 @@ TEST(ProcessWorldTest, AResultThatCannotBeTakenIsItsRanksErrorAndEndsNoProcessBy
   for (const End& end : all) EXPECT_EQ(end.status, 0) << end.words;
 }
 
+// In place of a coordinator: one process, which it tells what a test wants.
+TEST(ProcessWorldTest, WhatIsToldAfterTheEndOfTheJobConcernsNobody) {
+  const int port = free_port();
+  const Processes processes(1, [port](int) {
+    const auto link = meet(1, 2, port);
+    FailingPath path(Fails::kNothing);
+    ProcessWorld world(*link, path, 2);
+    NoExchangeBackend backend;
+    const auto comm = world.group(0, {0, 1}, 1, backend);
+    EXPECT_THROW(comm->receive({nullptr, 1}, 0, "what never comes"), JobEndedError);
+    world.finished(1);
+    std::this_thread::sleep_for(std::chrono::seconds(60));  // the end of its job ends it before
+    return 2;
+  });
+  const Listener listener("127.0.0.1", port);
+  UniqueFd fd;
+  while (!fd) fd = listener.accept();
+  Channel channel(std::move(fd));
+  channel.send(message_of(FromCoordinator::kBeat).take());
+  std::string text;
+  for (auto state = channel.receive(text); state != Channel::State::kClosed;
+       state = channel.receive(text)) {
+    if (state == Channel::State::kNothingYet) {
+      channel.wait(std::chrono::milliseconds(100));
+      continue;
+    }
+    switch (ByteReader(text).get<ToCoordinator>()) {
+      case ToCoordinator::kGather:
+        channel.send(message_of(FromCoordinator::kGathered).take());
+        break;
+      case ToCoordinator::kWaitPost: {
+        ByteWriter ended = message_of(FromCoordinator::kEnded);
+        ended.put(16);
+        ended.put_text("gone");
+        channel.send(ended.take());
+        break;
+      }
+      case ToCoordinator::kFinished: {  // so its receive is over
+        ByteWriter transfer = message_of(FromCoordinator::kTransfer);
+        for (const int field : {0, 0, 1}) transfer.put(field);
+        transfer.put_text("");
+        channel.send(transfer.take());
+        break;
+      }
+      default:
+        break;
+    }
+  }
+  EXPECT_EQ(processes.end_of(0), 16);
+}
+
 }  // namespace
 }  // namespace culprit::test
