@@ -141,6 +141,12 @@ std::shared_ptr<PathPart> MpiPath::receive(Backend& backend, int, int from, int 
       *this, data, static_cast<std::size_t>(backend.num_bytes(num_elements)), from, tag);
 }
 
+// It was sent without a launch.
+void MpiPath::drop(Backend& backend, int from, int tag, std::int64_t num_elements) {
+  std::vector<std::byte> dropped(static_cast<std::size_t>(backend.num_bytes(num_elements)));
+  fetch(dropped.data(), dropped.size(), from, tag);
+}
+
 std::vector<std::int64_t> MpiPath::sent(int num_processes) {
   sent_.resize(static_cast<std::size_t>(num_processes));
   return std::exchange(sent_, {});

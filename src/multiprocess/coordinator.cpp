@@ -409,6 +409,11 @@ class Coordinator::Loop {
         const std::string text = transfer.take();
         tell(from, text);
         if (to != from) tell(to, text);
+      } else if (!got.is_none) {
+        ByteWriter dropped = message_of(FromCoordinator::kDropped);
+        dropped.put(wait.channel.first);
+        dropped.put(to);
+        tell(from, dropped.take());
       }
       writer.put(got.is_none);
       writer.put(got.num_elements);

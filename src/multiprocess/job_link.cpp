@@ -180,7 +180,8 @@ void JobLink::receive(const std::string& text) {
   const std::string fields = text.substr(sizeof(kind));
   const std::lock_guard lock(mutex_);
   if (ended_) return;  // of what was under way then nobody waits for anything any more
-  if (kind == FromCoordinator::kComplete || kind == FromCoordinator::kTransfer) {
+  if (kind == FromCoordinator::kComplete || kind == FromCoordinator::kTransfer ||
+      kind == FromCoordinator::kDropped) {
     if (listener_) listener_->told(kind, fields);
     return;
   }

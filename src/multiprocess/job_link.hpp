@@ -33,7 +33,8 @@ struct JobSettings {
 class JobListener {
  public:
   virtual ~JobListener() = default;
-  virtual void told(FromCoordinator kind, const std::string& fields) = 0;  // kComplete, kTransfer
+  // kComplete, kTransfer, kDropped.
+  virtual void told(FromCoordinator kind, const std::string& fields) = 0;
   virtual void ended() noexcept = 0;  // the job can't go on: whatever waits must end
 };
 

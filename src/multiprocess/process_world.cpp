@@ -59,6 +59,11 @@ void ProcessWorld::told(FromCoordinator kind, const std::string& fields) {
   const int group = reader.get<int>();
   Task task;
   const std::lock_guard lock(mutex_);
+  if (kind == FromCoordinator::kDropped) {
+    // Else the next message of the channel would be taken for this one.
+    sends_.at({group, {link_.rank(), reader.get<int>()}}).pop_front();
+    return;
+  }
   if (kind == FromCoordinator::kComplete) {
     const auto call = reader.get<std::uint64_t>();
     task.kinds_differ = reader.get<bool>();
@@ -282,7 +287,11 @@ class ProcessCommunicator final : public MemberCommunicator {
       const auto told = reader.get<std::int64_t>();
       if (!is_none) num_elements = told;
     }
-    if (num_elements == buffer.num_elements) world_.take(*launch);
+    if (num_elements == buffer.num_elements)
+      world_.take(*launch);
+    else if (num_elements != kNone)
+      world_.on_path(
+          [&] { world_.path_.drop(backend(), from, message_tag(group_id_), num_elements); });
     if (verdict == RankTable::Verdict::kPeerLost) throw PeerLostError(reason);
     if (verdict == RankTable::Verdict::kHang) throw HangError(reason);
     return num_elements;

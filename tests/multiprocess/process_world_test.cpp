@@ -36,7 +36,7 @@ class FailingPart final : public PathPart {
   Fails fails_;
 };
 
-class FailingPath final : public DataPath {
+class FailingPath : public DataPath {
  public:
   explicit FailingPath(Fails fails) : fails_(fails) {}
   std::string token(const std::vector<int>&) override { return {}; }
@@ -51,6 +51,7 @@ class FailingPath final : public DataPath {
   std::shared_ptr<PathPart> receive(Backend&, int, int, int, std::byte*, std::int64_t) override {
     return std::make_shared<FailingPart>(fails_);
   }
+  void drop(Backend&, int, int, std::int64_t) override {}
   void abort() noexcept override {}
   std::vector<std::int64_t> sent(int num_processes) override {
     return std::vector<std::int64_t>(static_cast<std::size_t>(num_processes));
@@ -64,6 +65,34 @@ class FailingPath final : public DataPath {
 class NoExchangeBackend final : public IdleBackend {
  public:
   std::unique_ptr<Exchange> make_exchange(std::size_t) override { return nullptr; }
+  std::unique_ptr<Parcel> pack(const std::byte*, std::int64_t) override {
+    return std::make_unique<Parcel>();
+  }
+};
+
+// Says of which sends, by their numbers of elements, the part was launched.
+class ListingPath final : public FailingPath {
+ public:
+  ListingPath() : FailingPath(Fails::kNothing) {}
+  std::shared_ptr<PathPart> send(Backend&, int, int, int, std::shared_ptr<Parcel>,
+                                 std::int64_t num_elements) override {
+    return std::make_shared<Part>(launched, num_elements);
+  }
+  std::vector<std::int64_t> launched;  // by the world's thread, until its end
+
+ private:
+  class Part final : public PathPart {
+   public:
+    Part(std::vector<std::int64_t>& launched, std::int64_t num_elements)
+        : launched_(launched), num_elements_(num_elements) {}
+    void launch(const std::string&, bool) override { launched_.push_back(num_elements_); }
+    void take() override {}
+    void abandon() override {}
+
+   private:
+    std::vector<std::int64_t>& launched_;
+    std::int64_t num_elements_;
+  };
 };
 
 struct End {
@@ -134,6 +163,32 @@ TEST(ProcessWorldTest, AResultThatCannotBeTakenIsItsRanksErrorAndEndsNoProcessBy
   const auto all =
       ends(Fails::kTake, [](Communicator& comm) { EXPECT_THROW(reduce(comm), SetupError); });
   for (const End& end : all) EXPECT_EQ(end.status, 0) << end.words;
+}
+
+TEST(ProcessWorldTest, AMessageOfAnotherLengthIsNeverLaunchedAndTheNextIs) {
+  const int port = free_port();
+  const Processes processes(2, [port](int rank) {
+    const auto link = meet(rank, 2, port);
+    ListingPath path;
+    {
+      ProcessWorld world(*link, path, 2);
+      NoExchangeBackend backend;
+      const auto comm = world.group(0, {0, 1}, rank, backend);
+      if (rank == 0) {
+        comm->send({nullptr, 2}, 1, "of another length");
+        comm->send({nullptr, 3}, 1, "the next one");
+      } else {
+        EXPECT_THROW(comm->receive({nullptr, 3}, 0, "of another length"), std::logic_error);
+        EXPECT_TRUE(comm->receive({nullptr, 3}, 0, "the next one"));
+      }
+      world.finished(rank);
+    }
+    EXPECT_EQ(path.launched,
+              rank == 0 ? std::vector<std::int64_t>{3} : std::vector<std::int64_t>{});
+    return 0;
+  });
+  for (int rank = 0; rank < 2; ++rank)
+    EXPECT_EQ(processes.end_of(rank), 0) << processes.words_of(rank);
 }
 
 // In place of a coordinator: one process, which it tells what a test wants.
