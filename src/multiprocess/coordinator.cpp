@@ -42,8 +42,12 @@ class Coordinator::Loop {
     while (!is_over()) {
       poll_once();
       const auto now = Clock::now();
-      if (const auto pause = now - std::exchange(looked_, now); pause > kPause)
+      // A pause of this process's own (a job that is suspended whole) is nobody's silence or stall.
+      if (const auto pause = now - std::exchange(looked_, now); pause > kPause) {
         for (Peer& peer : peers_) peer.heard += pause;
+        moved_ += pause;
+        started_ += pause;
+      }
       if (num_here_ < peers_.size() && !ended_) require_meeting(now);
       if (!ended_) require_life(now);
       if (now < next_beat_) continue;

@@ -109,6 +109,25 @@ TEST(JobLinkTest, AProcessThatGoesOnInTimeIsNotMissed) {
   }
 }
 
+TEST(JobLinkTest, AJobThatIsSuspendedWholeHasNotStalled) {
+  const int port = free_port();
+  const Processes processes(2, [port](int rank) {
+    const auto link = meet(rank, 2, port, 20s, 4s);
+    ByteWriter open = message_of(ToCoordinator::kOpen);
+    open.put(2);
+    link->send(std::move(open));
+    link->gather({});
+    raise(SIGSTOP);
+    std::this_thread::sleep_for(500ms);  // the coordinator looks again before anything is done
+    link->gather({});
+    return 0;
+  });
+  for (int rank = 0; rank < 2; ++rank) processes.await_stop(rank);
+  std::this_thread::sleep_for(6s);  // longer than it may stall, or be silent
+  for (int rank = 0; rank < 2; ++rank) processes.signal(rank, SIGCONT);
+  for (int rank = 0; rank < 2; ++rank) EXPECT_EQ(processes.end_of(rank), 0) << rank;
+}
+
 // Its end is one that waits for ever, as a library's may that it asks to break off.
 class Stuck final : public JobListener {
  public:
