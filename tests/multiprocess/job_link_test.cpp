@@ -128,6 +128,30 @@ TEST(JobLinkTest, AJobThatIsSuspendedWholeHasNotStalled) {
   for (int rank = 0; rank < 2; ++rank) EXPECT_EQ(processes.end_of(rank), 0) << rank;
 }
 
+TEST(JobLinkTest, AProcessThatLivesButNeverComesWhereTheOthersWaitIsNamed) {
+  const int port = free_port();
+  const Processes processes(3, [port](int rank) {
+    const auto link = meet(rank, 3, port, 4s);
+    if (rank == 1) std::this_thread::sleep_for(60s);
+    link->gather({});
+    return 2;
+  });
+  for (int rank = 0; rank < 3; ++rank) EXPECT_EQ(processes.end_of(rank), 3) << rank;
+  EXPECT_EQ(processes.words_of(0),
+            "rank 1's process lives, but did not come to where the others wait within 4 s");
+}
+
+TEST(JobLinkTest, SoIsOneThatDoesNotLeaveWithRank0) {
+  const int port = free_port();
+  const Processes processes(2, [port](int rank) {
+    const auto link = meet(rank, 2, port, 4s);
+    if (rank == 1) std::this_thread::sleep_for(60s);
+    return 0;
+  });
+  EXPECT_EQ(processes.end_of(0), 0);  // which waits until the others have left
+  EXPECT_EQ(processes.end_of(1), 3);
+}
+
 // Its end is one that waits for ever, as a library's may that it asks to break off.
 class Stuck final : public JobListener {
  public:
