@@ -3,19 +3,44 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "base/exit_status.hpp"
+#include "multiprocess/deadline.hpp"
 #include "multiprocess/process_world.hpp"
 
 namespace culprit {
 namespace {
+
+// For what the libraries do at their end. Longer than MPI's own deadline, whose words say more.
+constexpr std::chrono::seconds kTearDown{15};
 
 class ProcessRuntime final : public Runtime {
  public:
   ProcessRuntime(std::shared_ptr<void> owner, std::unique_ptr<JobLink> link,
                  std::unique_ptr<Device> device, DataPath& path)
       : owner_(std::move(owner)), device_(std::move(device)), path_(path), link_(std::move(link)) {}
-  // A job that ended between two worlds told no world: nothing may wait for its processes now.
   ~ProcessRuntime() override {
-    if (link_->has_ended()) path_.abort();
+    std::optional<Trouble> ended;
+    try {
+      link_->require_going_on();
+    } catch (const JobEndedError&) {
+      ended = trouble_of(std::current_exception());
+      path_.abort();  // one that ended between two worlds told no world
+    }
+    const int rank = link_->rank();
+    link_ = nullptr;
+    // The libraries' own ends may wait for processes that are gone, and nobody else looks any more.
+    auto deadline = std::make_unique<Deadline>(ended ? kGrace : kTearDown, [ended, rank] {
+      return ended.value_or(Trouble{
+          kExitSetup,
+          fmt::format("[job] rank {} has left the job, but its libraries (MPI, NCCL, CUDA) did not "
+                      "come to their end within {} s",
+                      rank, kTearDown.count())});
+    });
+    device_ = nullptr;
+    owner_ = nullptr;
+    // What they do when the process exits too, where something is known to be wrong.
+    if (ended) [[maybe_unused]]
+      static const Deadline* const to_the_end = deadline.release();
   }
 
   std::unique_ptr<Backend> make_backend(int world_rank, DType dtype) override {

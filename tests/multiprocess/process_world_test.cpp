@@ -7,6 +7,7 @@
 
 #include "base/exit_status.hpp"
 #include "job_processes.hpp"
+#include "multiprocess/process_runtime.hpp"
 #include "support/idle_backend.hpp"
 
 namespace culprit::test {
@@ -239,6 +240,30 @@ TEST(ProcessWorldTest, WhatIsToldAfterTheEndOfTheJobConcernsNobody) {
         break;
     }
   }
+  EXPECT_EQ(processes.end_of(0), 16);
+}
+
+class NoDevice final : public Device {
+ public:
+  std::unique_ptr<Backend> make_backend(int, DType) override { return nullptr; }
+  void require_room_for(int) const override {}
+  std::string description() const override { return "none"; }
+};
+
+TEST(ProcessRuntimeTest, ALibraryThatDoesNotComeToItsEndIsNotWaitedForWithoutAJob) {
+  const int port = free_port();
+  const Processes processes(2, [port](int rank) {
+    auto link = meet(rank, 2, port);
+    link->gather({});
+    if (rank == 1) ::_exit(0);  // without a word
+    FailingPath path(Fails::kNothing);
+    const std::shared_ptr<void> stuck(
+        nullptr, [](void*) { std::this_thread::sleep_for(std::chrono::seconds(60)); });
+    auto runtime = make_process_runtime(stuck, std::move(link), std::make_unique<NoDevice>(), path);
+    EXPECT_THROW(runtime->processes()->gather({}), JobEndedError);
+    return 2;
+  });
+  EXPECT_EQ(processes.end_of(1), 0);
   EXPECT_EQ(processes.end_of(0), 16);
 }
 
