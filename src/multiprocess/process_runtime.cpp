@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "base/error.hpp"
 #include "base/exit_status.hpp"
 #include "multiprocess/deadline.hpp"
@@ -96,13 +99,19 @@ std::unique_ptr<JobLink> meet_at_address(const LaunchEnvironment& environment,
                                    std::move(listener));
 }
 
-void share_lacks(ProcessGroup& processes, const std::string& lacks) {
+void require_gpus(ProcessGroup& processes, const std::string& lacks) {
   const std::vector<std::string> all = processes.gather(lacks);
-  std::string first;
-  for (std::size_t rank = 0; rank < all.size() && first.empty(); ++rank)
-    if (!all[rank].empty()) first = fmt::format("rank {}: {}", rank, all[rank]);
-  first = processes.broadcast(first);
-  if (!first.empty()) throw UnavailableError(first);
+  const auto first =
+      std::find_if(all.begin(), all.end(), [](const auto& why) { return !why.empty(); });
+  std::string words;
+  if (first != all.end()) {
+    const auto found = std::count(all.begin(), all.end(), "");
+    words = fmt::format("{0} NCCL ranks need {0} GPUs, {1} found", all.size(), found);
+    if (found > 0) words += fmt::format("; --comm local runs {} ranks on one GPU", all.size());
+    words += fmt::format(" (rank {}: {})", first - all.begin(), *first);
+  }
+  words = processes.broadcast(words);
+  if (!words.empty()) throw UnavailableError(words);
 }
 
 }  // namespace culprit

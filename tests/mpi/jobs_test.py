@@ -81,6 +81,7 @@ def test_nccl_without_gpus_is_said_by_all():
     check({status for _, _, status in ends} in ({0}, {77}), ends)
     if ends[0][2] == 77:
         check(ends[0][1] == ends[1][1] != '' and ends[0][0] == ends[1][0] == '', ends)
+        check('--comm nccl: this build has none' in ends[0][1] or '2 NCCL ranks need 2 GPUs, ' in ends[0][1], ends)
 
 
 def test_programs_that_are_one_process():

@@ -324,19 +324,23 @@ TEST(JobLinkTest, ProcessesAtDifferentStepsAreAnError) {
   for (int rank = 0; rank < 2; ++rank) EXPECT_EQ(processes.end_of(rank), 0) << rank;
 }
 
-TEST(JobLinkTest, WhatOneMachineLacksEverybodySays) {
+TEST(JobLinkTest, AGpuThatOneRankLacksEverybodySays) {
   const int port = free_port();
   const Processes processes(3, [port](int rank) {
     const auto link = meet(rank, 3, port);
-    share_lacks(*link, "");
-    try {
-      share_lacks(*link, rank == 1 ? "2 GPUs found" : "");
-    } catch (const UnavailableError& error) {
-      return error.what() == std::string("rank 1: 2 GPUs found") ? error.exit_status() : 1;
-    }
+    require_gpus(*link, "");
+    const std::string some = words_of([&] { require_gpus(*link, rank == 0 ? "" : "no cuda:1"); });
+    if (some !=
+        "3 NCCL ranks need 3 GPUs, 1 found; --comm local runs 3 ranks on one GPU (rank 1: no "
+        "cuda:1)")
+      return 1;
+    require_gpus(*link, "no driver");
     return 2;
   });
-  for (int rank = 0; rank < 3; ++rank) EXPECT_EQ(processes.end_of(rank), 77) << rank;
+  for (int rank = 0; rank < 3; ++rank) {
+    EXPECT_EQ(processes.end_of(rank), 77) << rank;
+    EXPECT_EQ(processes.words_of(rank), "3 NCCL ranks need 3 GPUs, 0 found (rank 0: no driver)");
+  }
 }
 
 TEST(ListenerTest, EveryInterfaceIsBothKindsOfAddresses) {
