@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs all tests: the release build with everything, then the engine and its neighbours under AddressSanitizer +
-# UBSan, then the ranks' threads (engine, communicator, recorded cells) under ThreadSanitizer. On Debian what is
-# missing is installed with apt-get where that is allowed.
+# UBSan, then the ranks' threads (engine, communicator, recorded cells) and processes under ThreadSanitizer. On Debian
+# what is missing is installed with apt-get where that is allowed.
 #   tests/run.sh             all of it
 #   tests/run.sh --quick     the release build only
 set -euo pipefail

@@ -2,22 +2,18 @@
 
 #include <fmt/format.h>
 #include <mpi.h>
-#include <unistd.h>
 
 #include <array>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <thread>
 
 #include "base/error.hpp"
 #include "base/exit_status.hpp"
 #include "mpi/mpi_path.hpp"
+#include "multiprocess/deadline.hpp"
 
 namespace culprit::mpi {
 namespace {
@@ -31,33 +27,21 @@ std::string who_waits() {
   return "a process";
 }
 
-// Some calls wait for other processes, and can't be told for how long.
-class Deadline {
+class CallDeadline final : public Deadline {
  public:
-  Deadline(const char* call, std::chrono::seconds time)
-      : thread_([this, call, time](const std::stop_token& stop) {
-          std::unique_lock lock(mutex_);
-          if (changed_.wait_for(lock, stop, time, [&] { return stop.stop_requested(); }) ||
-              stop.stop_requested())
-            return;
-          std::fprintf(stderr,
-                       "culprit: [mpi] %s waits in %s, which has not returned within %d s: another "
-                       "process of the job has stopped, or is gone\n",
-                       who_waits().c_str(), call, static_cast<int>(time.count()));
-          std::fflush(stderr);
-          ::_exit(kExitSetup);
+  CallDeadline(const char* call, std::chrono::seconds time)
+      : Deadline(time, [call, time] {
+          return Trouble{kExitSetup,
+                         fmt::format("[mpi] {} waits in {}, which has not returned within {} s: "
+                                     "another process of the job has stopped, or is gone",
+                                     who_waits(), call, time.count())};
         }) {}
-
- private:
-  std::mutex mutex_;
-  std::condition_variable_any changed_;
-  std::jthread thread_;
 };
 
 class Job final : public MpiJob {
  public:
   Job() {
-    const Deadline deadline("MPI_Init", kMeetingDeadline);
+    const CallDeadline deadline("MPI_Init", kMeetingDeadline);
     int given = 0;
     // Calls come from one thread at a time, not always the same.
     check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &given), "MPI_Init_thread");
@@ -80,7 +64,7 @@ class Job final : public MpiJob {
     // A process is gone: MPI would wait for it. Its launcher ends what is left of the job.
     if (path_->is_aborted()) return;
     path_ = nullptr;
-    const Deadline deadline("MPI_Finalize", kFinalizeDeadline);
+    const CallDeadline deadline("MPI_Finalize", kFinalizeDeadline);
     MPI_Comm_free(&comm_);
     MPI_Finalize();
   }
@@ -90,7 +74,7 @@ class Job final : public MpiJob {
   int local_rank() const override { return local_rank_; }
   bool is_one_node() const override { return node_size_ == size_; }
   std::string broadcast(std::string from_rank_0) override {
-    const Deadline deadline("MPI_Bcast", kMeetingDeadline);
+    const CallDeadline deadline("MPI_Bcast", kMeetingDeadline);
     std::uint64_t length = from_rank_0.size();
     check(MPI_Bcast(&length, sizeof(length), MPI_BYTE, 0, comm_), "MPI_Bcast");
     from_rank_0.resize(length);

@@ -21,6 +21,7 @@ constexpr std::size_t kPiece = std::size_t{1} << 30;
 constexpr int kLooksBeforeYield = 200;
 // How often the thread looks after messages that are under way.
 constexpr std::chrono::microseconds kSentPause{100};
+constexpr std::chrono::seconds kCloseDeadline{60};
 
 class Looking {
  public:
@@ -141,6 +142,12 @@ std::shared_ptr<PathPart> MpiPath::receive(Backend& backend, int, int from, int 
       *this, data, static_cast<std::size_t>(backend.num_bytes(num_elements)), from, tag);
 }
 
+// It was sent without a launch.
+void MpiPath::drop(Backend& backend, int from, int tag, std::int64_t num_elements) {
+  std::vector<std::byte> dropped(static_cast<std::size_t>(backend.num_bytes(num_elements)));
+  fetch(dropped.data(), dropped.size(), from, tag);
+}
+
 std::vector<std::int64_t> MpiPath::sent(int num_processes) {
   sent_.resize(static_cast<std::size_t>(num_processes));
   return std::exchange(sent_, {});
@@ -149,6 +156,13 @@ std::vector<std::int64_t> MpiPath::sent(int num_processes) {
 void MpiPath::close(const std::vector<std::int64_t>& sent_to_me) {
   received_.resize(sent_to_me.size());
   Looking looking;
+  // Whoever sent them has ended this world too, so it looks after them: they come, or never will.
+  const auto deadline = std::chrono::steady_clock::now() + kCloseDeadline;
+  const auto require_in_time = [&](const char* what) {
+    if (std::chrono::steady_clock::now() > deadline)
+      throw SetupError(fmt::format("[mpi] {} within {} s after the end of a world", what,
+                                   kCloseDeadline.count()));
+  };
   // No more than that of each: a process may be in the next world already. Its messages come in
   // order, so what is probed for first was sent first.
   for (std::size_t from = 0; from < sent_to_me.size(); ++from)
@@ -162,6 +176,7 @@ void MpiPath::close(const std::vector<std::int64_t>& sent_to_me) {
             "MPI_Improbe");
       if (!is_there) {
         lock.unlock();
+        require_in_time("what another rank sent did not come");
         looking.again();
         continue;
       }
@@ -182,6 +197,7 @@ void MpiPath::close(const std::vector<std::int64_t>& sent_to_me) {
       let_go_of_sent();
       if (pending_.empty()) return;
     }
+    require_in_time("what was sent was not received");
     looking.again();
   }
 }

@@ -41,6 +41,7 @@ class MpiPath final : public DataPath {
                                  std::int64_t num_elements) override;
   std::shared_ptr<PathPart> receive(Backend& backend, int me, int from, int tag, std::byte* data,
                                     std::int64_t num_elements) override;
+  void drop(Backend& backend, int from, int tag, std::int64_t num_elements) override;
   void abort() noexcept override { aborted_ = true; }
   std::vector<std::int64_t> sent(int num_processes) override;
   void close(const std::vector<std::int64_t>& sent_to_me) override;

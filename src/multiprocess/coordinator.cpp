@@ -42,8 +42,12 @@ class Coordinator::Loop {
     while (!is_over()) {
       poll_once();
       const auto now = Clock::now();
-      if (const auto pause = now - std::exchange(looked_, now); pause > kPause)
+      // A pause of this process's own (a job that is suspended whole) is nobody's silence or stall.
+      if (const auto pause = now - std::exchange(looked_, now); pause > kPause) {
         for (Peer& peer : peers_) peer.heard += pause;
+        moved_ += pause;
+        started_ += pause;
+      }
       if (num_here_ < peers_.size() && !ended_) require_meeting(now);
       if (!ended_) require_life(now);
       if (now < next_beat_) continue;
@@ -65,7 +69,7 @@ class Coordinator::Loop {
     std::uint64_t operations = 0;
     std::string bytes;                  // for the gather under way
     std::optional<ToCoordinator> gave;  // to which of kGather, kBroadcast, kClose
-    std::vector<std::int64_t> sent;  // for the close under way
+    std::vector<std::int64_t> sent;     // for the close under way
   };
   struct Collective {
     std::vector<int> members;
@@ -213,6 +217,7 @@ class Coordinator::Loop {
     Peer& peer = peers_[rank];
     if (kind == ToCoordinator::kBye) {
       peer.left = true;
+      moved_ = Clock::now();
       return require_all(world_ || std::any_of(peers_.begin(), peers_.end(), [](const Peer& each) {
                            return each.gave.has_value();
                          }));
@@ -409,6 +414,11 @@ class Coordinator::Loop {
         const std::string text = transfer.take();
         tell(from, text);
         if (to != from) tell(to, text);
+      } else if (!got.is_none) {
+        ByteWriter dropped = message_of(FromCoordinator::kDropped);
+        dropped.put(wait.channel.first);
+        dropped.put(to);
+        tell(from, dropped.take());
       }
       writer.put(got.is_none);
       writer.put(got.num_elements);
@@ -494,7 +504,8 @@ class Coordinator::Loop {
         peers_[rank].left = true;  // not waited for
         return;
       }
-    if (!world_ || now - moved_ < settings_.stall_deadline) return;
+    if (!world_) return require_to_come(now);
+    if (now - moved_ < settings_.stall_deadline) return;
     std::string who = world_->ranks.waits();
     for (const int rank : world_->ranks.running())
       who += fmt::format("{}rank {} waits for nobody", who.empty() ? "" : "; ", rank);
@@ -503,9 +514,25 @@ class Coordinator::Loop {
                         std::chrono::duration<double>(settings_.stall_deadline).count(), who));
   }
 
+  // Outside a world only rank 0 has anything to do that takes long: it judges.
+  void require_to_come(Clock::time_point now) {
+    const bool is_awaited = num_here_ == peers_.size() &&
+                            std::any_of(peers_.begin(), peers_.end(), [](const Peer& peer) {
+                              return peer.left || peer.gave.has_value();
+                            });
+    if (!is_awaited || now - moved_ < settings_.meeting_deadline) return;
+    for (std::size_t rank = 1; rank < peers_.size(); ++rank)
+      if (!peers_[rank].left && !peers_[rank].gave)
+        return end_job(
+            kExitSetup,
+            fmt::format(
+                "rank {}'s process lives, but did not come to where the others wait within {:g} s",
+                rank, std::chrono::duration<double>(settings_.meeting_deadline).count()));
+  }
+
   std::optional<Listener> listener_;  // until all have come
   CoordinatorSettings settings_;
-  std::vector<Peer> peers_;  // by rank
+  std::vector<Peer> peers_;          // by rank
   std::vector<Stranger> strangers_;  // nobody knows who they are yet
   std::string refused_;              // the last that was not let in
   std::size_t num_here_ = 0;

@@ -20,7 +20,8 @@ namespace culprit {
 struct CoordinatorSettings {
   int num_processes = 1;
   std::string key;  // who does not know it is not let in
-  // Until every process has said hello.
+  // Until every process has said hello, and, later, for each to come to where others wait outside a
+  // world.
   std::chrono::milliseconds meeting_deadline{60000};
   // While ranks wait and none finishes an operation: the job is a HANG.
   std::chrono::milliseconds stall_deadline{10000};

@@ -51,6 +51,9 @@ class DataPath {
                                          std::int64_t num_elements) = 0;
   virtual std::shared_ptr<PathPart> receive(Backend& backend, int me, int from, int tag,
                                             std::byte* data, std::int64_t num_elements) = 0;
+  // By the rank, of a message of so many elements that nobody receives: it is launched nowhere, and
+  // the next of its tag must not find it in its place. Errors: PathAborted.
+  virtual void drop(Backend& backend, int from, int tag, std::int64_t num_elements) = 0;
   // The job can't go on: whatever waits must end. Any thread.
   virtual void abort() noexcept = 0;
   // Messages sent to each process since the last close(), and, once all processes have ended the

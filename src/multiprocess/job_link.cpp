@@ -1,7 +1,6 @@
 #include "multiprocess/job_link.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
@@ -15,8 +14,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 // For rank 0 to answer a hello.
 constexpr std::chrono::milliseconds kAnswerDeadline{10000};
-// From the end of the job to that of a process which does not end by itself.
-constexpr std::chrono::milliseconds kGrace{3000};
 
 }  // namespace
 
@@ -86,7 +83,7 @@ void JobLink::come_in() {
 JobLink::~JobLink() {
   send(message_of(ToCoordinator::kBye));
   thread_ = {};
-  watchdog_ = {};          // this process is on its way out
+  watchdog_.reset();       // this process is on its way out
   coordinator_ = nullptr;  // waits until the others have left too
 }
 
@@ -179,7 +176,9 @@ void JobLink::receive(const std::string& text) {
   }
   const std::string fields = text.substr(sizeof(kind));
   const std::lock_guard lock(mutex_);
-  if (kind == FromCoordinator::kComplete || kind == FromCoordinator::kTransfer) {
+  if (ended_) return;  // of what was under way then nobody waits for anything any more
+  if (kind == FromCoordinator::kComplete || kind == FromCoordinator::kTransfer ||
+      kind == FromCoordinator::kDropped) {
     if (listener_) listener_->told(kind, fields);
     return;
   }
@@ -192,19 +191,9 @@ void JobLink::end(int exit_status, const std::string& text) {
   if (ended_) return;
   ended_.emplace(exit_status, text);
   // First: whatever the listener does may wait too.
-  watchdog_ = std::jthread([this](const std::stop_token& stop) { see_it_end(stop); });
+  watchdog_.emplace(kGrace, [why = Trouble{exit_status, text}] { return why; });
   changed_.notify_all();
   if (listener_) listener_->ended();
-}
-
-void JobLink::see_it_end(const std::stop_token& stop) {
-  std::unique_lock lock(leaving_);
-  std::condition_variable_any never;
-  never.wait_for(lock, stop, kGrace, [] { return false; });
-  if (stop.stop_requested()) return;
-  const std::string words = fmt::format("culprit: {}\n", ended_->what());
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, words.data(), words.size());
-  ::_exit(ended_->exit_status());
 }
 
 }  // namespace culprit

@@ -15,6 +15,7 @@
 #include "base/bytes.hpp"
 #include "comm/process_group.hpp"
 #include "multiprocess/coordinator.hpp"
+#include "multiprocess/deadline.hpp"
 #include "multiprocess/messages.hpp"
 
 namespace culprit {
@@ -33,8 +34,11 @@ struct JobSettings {
 class JobListener {
  public:
   virtual ~JobListener() = default;
-  virtual void told(FromCoordinator kind, const std::string& fields) = 0;  // kComplete, kTransfer
-  virtual void ended() noexcept = 0;  // the job can't go on: whatever waits must end
+  // kComplete, kTransfer, kDropped.
+  virtual void told(FromCoordinator kind, const std::string& fields) = 0;
+  // The job can't go on: whatever waits must end. May take its time, as libraries do that break off
+  // what is under way: nobody listens for this process's beats any more, and it ends in any case.
+  virtual void ended() noexcept = 0;
 };
 
 // A process whose job has ended must end too, whatever its threads are at: if it has not some
@@ -67,8 +71,6 @@ class JobLink final : public ProcessGroup {
   void run(const std::stop_token& stop);
   void receive(const std::string& text);
   void end(int exit_status, const std::string& text);
-  // Ends the process unless this object goes within some seconds.
-  void see_it_end(const std::stop_token& stop);
 
   JobSettings settings_;
   std::unique_ptr<Coordinator> coordinator_;
@@ -79,8 +81,8 @@ class JobLink final : public ProcessGroup {
   std::optional<std::pair<FromCoordinator, std::string>> answer_;
   std::optional<JobEndedError> ended_;
   JobListener* listener_ = nullptr;
-  std::mutex leaving_;  // of the watchdog alone, which must not wait for anybody else
-  std::jthread watchdog_, thread_;
+  std::optional<Deadline> watchdog_;  // once the job has ended
+  std::jthread thread_;
 };
 
 }  // namespace culprit

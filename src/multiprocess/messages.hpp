@@ -33,6 +33,7 @@ enum class FromCoordinator : std::uint8_t {
   kEnded,      // exit status, text: the job can't go on, or does without this process
   kComplete,   // group, call, kinds differ, token: all members have come with equally much
   kTransfer,   // group, from, to, token: receiver and message have met
+  kDropped,    // group, to: the oldest message for that rank had another length than its receiver
   kVerdict,    // verdict, reason; of kWaitJoin: what is mismatched; of kWaitPost: is none, elements
   kClosed,     // messages sent to this process by each
   kGathered,   // everybody's bytes on rank 0, nothing on the others

@@ -2,20 +2,48 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "base/error.hpp"
+#include "base/exit_status.hpp"
+#include "multiprocess/deadline.hpp"
 #include "multiprocess/process_world.hpp"
 
 namespace culprit {
 namespace {
+
+// For what the libraries do at their end. Longer than MPI's own deadline, whose words say more.
+constexpr std::chrono::seconds kTearDown{15};
 
 class ProcessRuntime final : public Runtime {
  public:
   ProcessRuntime(std::shared_ptr<void> owner, std::unique_ptr<JobLink> link,
                  std::unique_ptr<Device> device, DataPath& path)
       : owner_(std::move(owner)), device_(std::move(device)), path_(path), link_(std::move(link)) {}
-  // A job that ended between two worlds told no world: nothing may wait for its processes now.
   ~ProcessRuntime() override {
-    if (link_->has_ended()) path_.abort();
+    std::optional<Trouble> ended;
+    try {
+      link_->require_going_on();
+    } catch (const JobEndedError&) {
+      ended = trouble_of(std::current_exception());
+      path_.abort();  // one that ended between two worlds told no world
+    }
+    const int rank = link_->rank();
+    link_ = nullptr;
+    // The libraries' own ends may wait for processes that are gone, and nobody else looks any more.
+    auto deadline = std::make_unique<Deadline>(ended ? kGrace : kTearDown, [ended, rank] {
+      return ended.value_or(Trouble{
+          kExitSetup,
+          fmt::format("[job] rank {} has left the job, but its libraries (MPI, NCCL, CUDA) did not "
+                      "come to their end within {} s",
+                      rank, kTearDown.count())});
+    });
+    device_ = nullptr;
+    owner_ = nullptr;
+    // What they do when the process exits too, where something is known to be wrong.
+    if (ended) [[maybe_unused]]
+      static const Deadline* const to_the_end = deadline.release();
   }
 
   std::unique_ptr<Backend> make_backend(int world_rank, DType dtype) override {
@@ -71,13 +99,19 @@ std::unique_ptr<JobLink> meet_at_address(const LaunchEnvironment& environment,
                                    std::move(listener));
 }
 
-void share_lacks(ProcessGroup& processes, const std::string& lacks) {
+void require_gpus(ProcessGroup& processes, const std::string& lacks) {
   const std::vector<std::string> all = processes.gather(lacks);
-  std::string first;
-  for (std::size_t rank = 0; rank < all.size() && first.empty(); ++rank)
-    if (!all[rank].empty()) first = fmt::format("rank {}: {}", rank, all[rank]);
-  first = processes.broadcast(first);
-  if (!first.empty()) throw UnavailableError(first);
+  const auto first =
+      std::find_if(all.begin(), all.end(), [](const auto& why) { return !why.empty(); });
+  std::string words;
+  if (first != all.end()) {
+    const auto found = std::count(all.begin(), all.end(), "");
+    words = fmt::format("{0} NCCL ranks need {0} GPUs, {1} found", all.size(), found);
+    if (found > 0) words += fmt::format("; --comm local runs {} ranks on one GPU", all.size());
+    words += fmt::format(" (rank {}: {})", first - all.begin(), *first);
+  }
+  words = processes.broadcast(words);
+  if (!words.empty()) throw UnavailableError(words);
 }
 
 }  // namespace culprit

@@ -22,8 +22,8 @@ std::unique_ptr<JobLink> meet_at_address(const LaunchEnvironment& environment,
                                          std::chrono::milliseconds meeting_deadline,
                                          std::chrono::milliseconds stall_deadline);
 
-// Every process tells the others what its machine lacks (empty: nothing). Errors: UnavailableError
-// on each of them, with the rank and the words of the first that lacks something.
-void share_lacks(ProcessGroup& processes, const std::string& lacks);
+// Every process tells the others why it has no GPU (empty: it has one). Errors: UnavailableError on
+// each of them, with what the job asked for, what was found, and the words of the first without.
+void require_gpus(ProcessGroup& processes, const std::string& lacks);
 
 }  // namespace culprit

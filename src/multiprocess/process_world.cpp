@@ -22,6 +22,13 @@ int collective_tag(int group, std::uint64_t call) {
 }
 int message_tag(int group) { return (group * 2 + 1) << 20; }
 
+ByteWriter broken_message(const Trouble& trouble) {
+  ByteWriter broken = message_of(ToCoordinator::kBroken);
+  broken.put(trouble.exit_status);
+  broken.put_text(trouble.words);
+  return broken;
+}
+
 }  // namespace
 
 ProcessWorld::ProcessWorld(JobLink& link, DataPath& path, int size) : link_(link), path_(path) {
@@ -46,7 +53,8 @@ ProcessWorld::~ProcessWorld() {
     launcher_ = {};
     path_.close(ByteReader(fields).get_list<std::int64_t>());
   } catch (const std::exception&) {
-    // The job has ended, and whoever asks the link for anything more is told.
+    // Where the job has ended, whoever asks the link for anything more is told.
+    if (!link_.has_ended()) link_.send(broken_message(trouble_of(std::current_exception())));
   }
   link_.set_listener(nullptr);
 }
@@ -59,6 +67,11 @@ void ProcessWorld::told(FromCoordinator kind, const std::string& fields) {
   const int group = reader.get<int>();
   Task task;
   const std::lock_guard lock(mutex_);
+  if (kind == FromCoordinator::kDropped) {
+    // Else the next message of the channel would be taken for this one.
+    sends_.at({group, {link_.rank(), reader.get<int>()}}).pop_front();
+    return;
+  }
   if (kind == FromCoordinator::kComplete) {
     const auto call = reader.get<std::uint64_t>();
     task.kinds_differ = reader.get<bool>();
@@ -113,11 +126,8 @@ void ProcessWorld::run_launches(const std::stop_token& stop) {
 
 void ProcessWorld::tell_broken(std::unique_lock<std::mutex>& lock, const Trouble& trouble) {
   if (changed_.wait_for(lock, std::chrono::seconds(1), [&] { return is_over_; })) return;
-  ByteWriter broken = message_of(ToCoordinator::kBroken);
-  broken.put(trouble.exit_status);
-  broken.put_text(trouble.words);
   try {
-    link_.send(std::move(broken));
+    link_.send(broken_message(trouble));
   } catch (const std::exception&) {
     // The connection is gone, and with it the job.
   }
@@ -282,7 +292,11 @@ class ProcessCommunicator final : public MemberCommunicator {
       const auto told = reader.get<std::int64_t>();
       if (!is_none) num_elements = told;
     }
-    if (num_elements == buffer.num_elements) world_.take(*launch);
+    if (num_elements == buffer.num_elements)
+      world_.take(*launch);
+    else if (num_elements != kNone)
+      world_.on_path(
+          [&] { world_.path_.drop(backend(), from, message_tag(group_id_), num_elements); });
     if (verdict == RankTable::Verdict::kPeerLost) throw PeerLostError(reason);
     if (verdict == RankTable::Verdict::kHang) throw HangError(reason);
     return num_elements;

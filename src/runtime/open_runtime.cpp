@@ -146,11 +146,12 @@ std::unique_ptr<Runtime> open_nccl_rank(const LaunchEnvironment& environment, in
     link = job ? meet_through_mpi(*job, stall_deadline)
                : meet_at_address(environment, lacks.empty() ? kMeeting : kMeetingToTell,
                                  stall_deadline);
-  } catch (const SetupError&) {
+  } catch (const SetupError& error) {
     if (lacks.empty()) throw;
-    throw UnavailableError(lacks);
+    throw UnavailableError(fmt::format("{0} NCCL ranks need {0} GPUs: rank {1}: {2}. And: {3}",
+                                       environment.size, environment.rank, lacks, error.what()));
   }
-  share_lacks(*link, lacks);
+  require_gpus(*link, lacks);
   DataPath& path = static_cast<PathDevice&>(*device).path();
   return make_process_runtime(std::move(job), std::move(link), std::move(device), path);
 }

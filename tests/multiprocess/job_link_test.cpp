@@ -11,7 +11,6 @@ namespace culprit::test {
 namespace {
 
 using namespace std::chrono_literals;
-using Clock = std::chrono::steady_clock;
 
 // What a harness error of `body` says; empty: none.
 std::string words_of(const std::function<void()>& body) {
@@ -39,14 +38,14 @@ TEST(JobLinkTest, EverybodyMeetsGathersAndIsTold) {
   for (int rank = 0; rank < 4; ++rank) EXPECT_EQ(processes.end_of(rank), 0) << rank;
 }
 
-TEST(JobLinkTest, AKilledProcessEndsTheOthersWithinSeconds) {
+TEST(JobLinkTest, AKilledProcessEndsTheOthers) {
   for (const int victim : {0, 2}) {
     const int port = free_port();
     const Processes processes(3, [&](int rank) {
       const auto link = meet(rank, 3, port);
-      link->gather({});
-      if (rank == victim) std::this_thread::sleep_for(60s);
       try {
+        link->gather({});
+        if (rank == victim) raise(SIGSTOP);
         link->gather({});
       } catch (const JobEndedError& error) {
         const std::string name = "rank " + std::to_string(victim) + "'s process has ended";
@@ -54,12 +53,10 @@ TEST(JobLinkTest, AKilledProcessEndsTheOthersWithinSeconds) {
       }
       return 2;
     });
-    std::this_thread::sleep_for(1s);
-    const auto start = Clock::now();
-    kill(processes.pid(victim), SIGKILL);
+    processes.await_stop(victim);
+    processes.signal(victim, SIGKILL);
     for (int rank = 0; rank < 3; ++rank)
       EXPECT_EQ(processes.end_of(rank), rank == victim ? 128 + SIGKILL : 16) << rank;
-    EXPECT_LT(Clock::now() - start, 5s);
   }
 }
 
@@ -72,10 +69,8 @@ TEST(JobLinkTest, AStoppedProcessGivesNoSignOfLife) {
     link->gather({});
     return 2;
   });
-  const auto start = Clock::now();
   EXPECT_EQ(processes.end_of(0), 16);
-  EXPECT_LT(Clock::now() - start, 7s);
-  kill(processes.pid(1), SIGKILL);
+  processes.signal(1, SIGKILL);
   EXPECT_EQ(processes.end_of(1), 128 + SIGKILL);
 }
 
@@ -88,11 +83,9 @@ TEST(JobLinkTest, SoDoesAStoppedRank0) {
     const std::string words = words_of([&] { link->gather({}); });
     return words == "rank 0's process gives no sign of life" ? 16 : 2;
   });
-  const auto start = Clock::now();
   EXPECT_EQ(processes.end_of(1), 16);
   EXPECT_EQ(processes.end_of(2), 16);
-  EXPECT_LT(Clock::now() - start, 7s);
-  kill(processes.pid(0), SIGKILL);
+  processes.signal(0, SIGKILL);
   EXPECT_EQ(processes.end_of(0), 128 + SIGKILL);
 }
 
@@ -109,10 +102,54 @@ TEST(JobLinkTest, AProcessThatGoesOnInTimeIsNotMissed) {
       }
       return 0;
     });
-    std::this_thread::sleep_for(2500ms);
-    kill(processes.pid(victim), SIGCONT);
+    processes.await_stop(victim);
+    std::this_thread::sleep_for(1500ms);  // some beats; well below what counts as silence
+    processes.signal(victim, SIGCONT);
     for (int rank = 0; rank < 2; ++rank) EXPECT_EQ(processes.end_of(rank), 0) << rank;
   }
+}
+
+TEST(JobLinkTest, AJobThatIsSuspendedWholeHasNotStalled) {
+  const int port = free_port();
+  const Processes processes(2, [port](int rank) {
+    const auto link = meet(rank, 2, port, 20s, 4s);
+    ByteWriter open = message_of(ToCoordinator::kOpen);
+    open.put(2);
+    link->send(std::move(open));
+    link->gather({});
+    raise(SIGSTOP);
+    std::this_thread::sleep_for(500ms);  // the coordinator looks again before anything is done
+    link->gather({});
+    return 0;
+  });
+  for (int rank = 0; rank < 2; ++rank) processes.await_stop(rank);
+  std::this_thread::sleep_for(6s);  // longer than it may stall, or be silent
+  for (int rank = 0; rank < 2; ++rank) processes.signal(rank, SIGCONT);
+  for (int rank = 0; rank < 2; ++rank) EXPECT_EQ(processes.end_of(rank), 0) << rank;
+}
+
+TEST(JobLinkTest, AProcessThatLivesButNeverComesWhereTheOthersWaitIsNamed) {
+  const int port = free_port();
+  const Processes processes(3, [port](int rank) {
+    const auto link = meet(rank, 3, port, 4s);
+    if (rank == 1) std::this_thread::sleep_for(60s);
+    link->gather({});
+    return 2;
+  });
+  for (int rank = 0; rank < 3; ++rank) EXPECT_EQ(processes.end_of(rank), 3) << rank;
+  EXPECT_EQ(processes.words_of(0),
+            "rank 1's process lives, but did not come to where the others wait within 4 s");
+}
+
+TEST(JobLinkTest, SoIsOneThatDoesNotLeaveWithRank0) {
+  const int port = free_port();
+  const Processes processes(2, [port](int rank) {
+    const auto link = meet(rank, 2, port, 4s);
+    if (rank == 1) std::this_thread::sleep_for(60s);
+    return 0;
+  });
+  EXPECT_EQ(processes.end_of(0), 0);  // which waits until the others have left
+  EXPECT_EQ(processes.end_of(1), 3);
 }
 
 // Its end is one that waits for ever, as a library's may that it asks to break off.
@@ -133,10 +170,8 @@ TEST(JobLinkTest, NorDoesItsEndWaitForItsListener) {
     link->gather({});
     return 2;
   });
-  const auto start = Clock::now();
   EXPECT_EQ(processes.end_of(1), 0);
   EXPECT_EQ(processes.end_of(0), 16);
-  EXPECT_LT(Clock::now() - start, 6s);
 }
 
 TEST(JobLinkTest, AProcessThatIsStuckIsEndedWithItsJob) {
@@ -148,10 +183,8 @@ TEST(JobLinkTest, AProcessThatIsStuckIsEndedWithItsJob) {
     std::this_thread::sleep_for(60s);
     return 2;
   });
-  const auto start = Clock::now();
   EXPECT_EQ(processes.end_of(1), 0);
   EXPECT_EQ(processes.end_of(0), 16);
-  EXPECT_LT(Clock::now() - start, 6s);
 }
 
 TEST(JobLinkTest, AProcessThatNeverComesIsNamedAfterTheDeadline) {
@@ -159,10 +192,10 @@ TEST(JobLinkTest, AProcessThatNeverComesIsNamedAfterTheDeadline) {
   const Processes processes(2, [port](int rank) {
     if (rank == 1) return 0;
     try {
-      meet(rank, 2, port, 500ms);
+      meet(rank, 2, port, 3s);
     } catch (const Error& error) {
       return std::string(error.what()) ==
-                     "of 2 processes rank 1 did not come within 0.5 s; was each started?"
+                     "of 2 processes rank 1 did not come within 3 s; was each started?"
                  ? error.exit_status()
                  : 1;
     }
@@ -204,7 +237,6 @@ TEST(JobLinkTest, AnotherProgramAtTheAddressIsAnErrorAndNoWait) {
   const auto say = [](std::string bytes) {
     return [bytes](int fd) { EXPECT_GE(::write(fd, bytes.data(), bytes.size()), 0); };
   };
-  const auto start = Clock::now();
   const Foreigner silent([](int) {}), greets(say("SSH-2.0-OpenSSH_9.2\r\n")),
       empty(say(std::string(8, '\0'))), other(say(std::string("\1\0\0\0\0\0\0\0\7", 9)));
   for (const Foreigner* foreigner : {&silent, &greets, &empty, &other}) {
@@ -214,14 +246,13 @@ TEST(JobLinkTest, AnotherProgramAtTheAddressIsAnErrorAndNoWait) {
       EXPECT_TRUE(words.starts_with("what listens at 127.0.0.1:")) << words;
     }
   }
-  EXPECT_LT(Clock::now() - start, 5s);
 }
 
 TEST(JobLinkTest, Rank0OfAJobBeforeIsNotMistakenForThisOnes) {
   // It closes what still waits to be let in; whoever that was tries again.
+  const int port = free_port();
   std::optional<Listener> before;
-  before.emplace("127.0.0.1", 0);
-  const int port = before->port();
+  before.emplace("127.0.0.1", port);
   const Processes processes(1, [&](int) {
     before.reset();  // this process's copy
     meet(1, 2, port);
@@ -236,7 +267,7 @@ TEST(JobLinkTest, Rank0OfAJobBeforeIsNotMistakenForThisOnes) {
 TEST(JobLinkTest, WhoCantBeOfTheJobIsToldWhy) {
   const int port = free_port();
   const Processes processes(2, [port](int rank) {
-    if (rank == 1) std::this_thread::sleep_for(1s);
+    if (rank == 1) raise(SIGSTOP);
     const auto link = meet(rank, 2, port);
     return 0;
   });
@@ -262,14 +293,16 @@ TEST(JobLinkTest, WhoCantBeOfTheJobIsToldWhy) {
   EXPECT_TRUE(raw("culprit 0.0", 1)
                   .starts_with("rank 0 does not let this process in: a process of culprit 0.0, "
                                "rank 0 is of culprit "));
+  processes.await_stop(1);
+  processes.signal(1, SIGCONT);
   for (int rank = 0; rank < 2; ++rank) EXPECT_EQ(processes.end_of(rank), 0) << rank;
 }
 
 TEST(JobLinkTest, WhoWasNotLetInIsNamedWhenTheJobDoesNotMeet) {
   const int port = free_port();
   const Processes processes(1, [port](int) {
-    const std::string words = words_of([&] { meet(0, 2, port, 1s); });
-    return words == "of 2 processes rank 1 did not come within 1 s; rank 1 of 3 processes, rank 0 "
+    const std::string words = words_of([&] { meet(0, 2, port, 3s); });
+    return words == "of 2 processes rank 1 did not come within 3 s; rank 1 of 3 processes, rank 0 "
                     "is one of 2 was not let in"
                ? 0
                : 1;
@@ -291,19 +324,23 @@ TEST(JobLinkTest, ProcessesAtDifferentStepsAreAnError) {
   for (int rank = 0; rank < 2; ++rank) EXPECT_EQ(processes.end_of(rank), 0) << rank;
 }
 
-TEST(JobLinkTest, WhatOneMachineLacksEverybodySays) {
+TEST(JobLinkTest, AGpuThatOneRankLacksEverybodySays) {
   const int port = free_port();
   const Processes processes(3, [port](int rank) {
     const auto link = meet(rank, 3, port);
-    share_lacks(*link, "");
-    try {
-      share_lacks(*link, rank == 1 ? "2 GPUs found" : "");
-    } catch (const UnavailableError& error) {
-      return error.what() == std::string("rank 1: 2 GPUs found") ? error.exit_status() : 1;
-    }
+    require_gpus(*link, "");
+    const std::string some = words_of([&] { require_gpus(*link, rank == 0 ? "" : "no cuda:1"); });
+    if (some !=
+        "3 NCCL ranks need 3 GPUs, 1 found; --comm local runs 3 ranks on one GPU (rank 1: no "
+        "cuda:1)")
+      return 1;
+    require_gpus(*link, "no driver");
     return 2;
   });
-  for (int rank = 0; rank < 3; ++rank) EXPECT_EQ(processes.end_of(rank), 77) << rank;
+  for (int rank = 0; rank < 3; ++rank) {
+    EXPECT_EQ(processes.end_of(rank), 77) << rank;
+    EXPECT_EQ(processes.words_of(rank), "3 NCCL ranks need 3 GPUs, 0 found (rank 0: no driver)");
+  }
 }
 
 TEST(ListenerTest, EveryInterfaceIsBothKindsOfAddresses) {

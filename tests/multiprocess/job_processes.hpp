@@ -1,6 +1,9 @@
 // Support: a job whose ranks are forked processes that meet over TCP on this machine.
 #pragma once
 
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,7 +23,23 @@
 
 namespace culprit::test {
 
-inline int free_port() { return Listener("127.0.0.1", 0).port(); }
+// One that no other program gets before this test's own processes listen there: it stays bound
+// until the test program ends, by a socket that allows a second one to listen, and itself does not.
+inline int free_port() {
+  static std::vector<UniqueFd> held;
+  UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int on = 1;
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof(address);
+  auto* const any = reinterpret_cast<sockaddr*>(&address);
+  if (setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
+      bind(fd.get(), any, length) != 0 || getsockname(fd.get(), any, &length) != 0)
+    throw std::runtime_error("no free port");
+  held.push_back(std::move(fd));
+  return ntohs(address.sin_port);
+}
 
 // Forks a process for each rank; `body` gives its exit status, a harness error gives its own, and a
 // failed expectation 97.
@@ -54,7 +73,13 @@ class Processes {
   Processes(const Processes&) = delete;
   Processes& operator=(const Processes&) = delete;
 
-  pid_t pid(int rank) const { return pids_[rank]; }
+  // Returns once it has stopped itself: it is then where its body raises SIGSTOP.
+  void await_stop(int rank) const {
+    int status = 0;
+    waitpid(pids_[rank], &status, WUNTRACED);
+    EXPECT_TRUE(WIFSTOPPED(status)) << "rank " << rank << " has ended";
+  }
+  void signal(int rank, int number) const { kill(pids_[rank], number); }
   // The exit status, or 128 + the signal.
   int end_of(int rank) const {
     int status = 0;
@@ -73,9 +98,9 @@ class Processes {
   std::vector<int> words_;  // what each has to say
 };
 
-inline std::unique_ptr<JobLink> meet(
-    int rank, int size, int port, std::chrono::milliseconds deadline = std::chrono::seconds(20),
-    std::chrono::milliseconds stall = std::chrono::seconds(60)) {
+inline std::unique_ptr<JobLink> meet(int rank, int size, int port,
+                                     std::chrono::milliseconds deadline = std::chrono::seconds(20),
+                                     std::chrono::milliseconds stall = std::chrono::seconds(60)) {
   std::optional<Listener> listener;
   if (rank == 0) listener.emplace("127.0.0.1", port);
   return std::make_unique<JobLink>(JobSettings{.rank = rank,
