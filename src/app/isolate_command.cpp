@@ -178,8 +178,7 @@ int IsolateCommand::run(const std::vector<std::string>& command) const {
         "--dump names one file for all trials: expected --jobs 1, or {dump} in --command");
 
   if (!in.merge.empty()) merge_into_folder(in.merge, in.out);
-  IsolationFolder folder(in.out.empty() ? default_run_folder() : fs::path(in.out),
-                         in.resume || !in.merge.empty(), target, in.origin);
+  IsolationFolder folder(in.out, in.resume || !in.merge.empty(), target, in.origin);
   options.runner.work_directory =
       fs::absolute(folder.work_path()).string();  // a command may change its folder
   StopSignal stop;

@@ -220,7 +220,7 @@ int RunCommand::run(const std::vector<std::string>& command) const {
   }
   if (on_gpu)
     record.ran_on = impl_->choice.device + (impl_->choice.comm == "nccl" ? ", NCCL" : " threads");
-  RunFolder folder(impl_->out.empty() ? default_run_folder() : fs::path(impl_->out));
+  RunFolder folder(fs::path(impl_->out));
   StopSignal stop;
   ProgressBar bar(STDERR_FILENO, 0, "cells");
   std::size_t done = 0;
