@@ -78,6 +78,24 @@ CellFlags::CellFlags(CLI::App& app, const std::vector<Field>& own)
 }
 CellFlags::~CellFlags() = default;
 
+CLI::Validator not_empty() {
+  return {
+      [](const std::string& text) { return std::string(text.empty() ? "got an empty value" : ""); },
+      ""};
+}
+
+CLI::Validator seconds_between(double low, double high) {
+  return {[=](const std::string& text) {
+            double value = 0;
+            const bool is_number = CLI::detail::lexical_cast(text, value);
+            return is_number && value >= low && value <= high
+                       ? std::string()
+                       : fmt::format("got {}, expected a number of seconds from {} to {}", text,
+                                     low, high);
+          },
+          ""};
+}
+
 Settings CellFlags::given() const {
   Settings settings;
   for (const auto& slot : impl_->slots) {
