@@ -36,6 +36,7 @@ check "its reproductions are shown" 0 'repro.cpp`: shown: exit status 11, WRONG'
 check "what is installed is seen" 0 '^all$' bash -c '. "$1/cmake/debian_packages.sh"; for package in g++ cmake ninja-build libopenblas-dev libfmt-dev libcli11-dev nlohmann-json3-dev; do package_is_here "$package" || echo "missing: $package"; done | grep . || echo all' bash "$root"
 check "an existing folder is not overwritten" 2 'exists already' "$run" --tp 2 --pp 2 --out main
 check "an unknown flag names the nearest" 2 'recompute' "$run" --recomput
+check "an unknown command names the nearest" 2 "unknown command 'rnu'; did you mean 'run'" "$root/build/bin/culprit" rnu --tp 2
 check "an impossible size says why" 2 'tp 3 can.t split 8 features' "$run" --tp 3
 check "an unknown scenario names the nearest" 2 'skip_identity_leaf' "$run" skip_identity_leav
 check "help teaches" 0 'INTO the matrix' "$run" --help
