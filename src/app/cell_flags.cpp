@@ -78,6 +78,24 @@ CellFlags::CellFlags(CLI::App& app, const std::vector<Field>& own)
 }
 CellFlags::~CellFlags() = default;
 
+CLI::Validator not_empty() {
+  return {
+      [](const std::string& text) { return std::string(text.empty() ? "got an empty value" : ""); },
+      ""};
+}
+
+CLI::Validator seconds_between(double low, double high) {
+  return {[=](const std::string& text) {
+            double value = 0;
+            const bool is_number = CLI::detail::lexical_cast(text, value);
+            return is_number && value >= low && value <= high
+                       ? std::string()
+                       : fmt::format("got {}, expected a number of seconds from {} to {}", text,
+                                     low, high);
+          },
+          ""};
+}
+
 Settings CellFlags::given() const {
   Settings settings;
   for (const auto& slot : impl_->slots) {
@@ -108,6 +126,37 @@ std::vector<std::string> valid_flags(const CLI::App& app) {
   return flags;
 }
 
+std::string unknown(const CLI::App& used, const std::string& extra) {
+  const std::string name = extra.substr(0, extra.find('='));
+  const auto commands = used.get_subcommands(nullptr);
+  const bool is_flag = name.starts_with('-');
+  std::vector<std::string> valid = valid_flags(used);
+  if (!is_flag && !commands.empty()) {
+    valid.clear();
+    for (const auto* command : commands) valid.push_back(command->get_name());
+  }
+  return fmt::format("unknown {} '{}'{}",
+                     is_flag            ? "flag"
+                     : commands.empty() ? "argument"
+                                        : "command",
+                     escape_controls(extra), did_you_mean(name, valid));
+}
+
+// CLI11's words for a wrong number of values leave open what was wrong.
+std::string wrong_number_of_values(const CLI::App& used, const std::string& message) {
+  for (const auto* option : used.get_options())
+    if (message.starts_with(option->get_name() + ":") && option->get_items_expected_max() == 1 &&
+        option->results().size() > 1)
+      return fmt::format("{}: given {} times, expected once", option->get_name(),
+                         option->results().size());
+  const auto required = message.find(": 1 required ");
+  const auto missing = message.rfind(" missing");
+  if (required == std::string::npos || missing == std::string::npos) return message;
+  const auto type = required + std::string_view(": 1 required ").size();
+  return fmt::format("{}: got no value, expected {}", message.substr(0, required),
+                     message.substr(type, missing - type));
+}
+
 }  // namespace
 
 int parse_or_report(CLI::App& app, int argc, char** argv) {
@@ -121,13 +170,9 @@ int parse_or_report(CLI::App& app, int argc, char** argv) {
     const CLI::App* used = &app;
     for (const auto* sub : app.get_subcommands()) used = sub;
     std::string message = error.what();
-    for (const std::string& extra : used->remaining()) {
-      const std::string name = extra.substr(0, extra.find('='));
-      message = fmt::format("unknown {} '{}'", name.starts_with('-') ? "flag" : "argument",
-                            escape_controls(extra));
-      message += did_you_mean(name, valid_flags(*used));
-      break;
-    }
+    if (error.get_name() == "ArgumentMismatch") message = wrong_number_of_values(*used, message);
+    if (const auto extras = used->remaining(); !extras.empty())
+      message = unknown(*used, extras.front());
     const std::string name =
         used == &app ? app.get_name() : app.get_name() + " " + used->get_name();
     print_error(fmt::format("{}: {}\n(--help lists all flags)\n", name, message));

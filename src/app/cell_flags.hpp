@@ -10,6 +10,7 @@
 
 namespace CLI {
 class App;
+class Validator;
 }
 
 namespace culprit {
@@ -27,6 +28,11 @@ class CellFlags {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// Refuses an empty value: it is an unset variable in the user's script, not a wish for the default.
+CLI::Validator not_empty();
+// As CLI::Range, which lets NaN through.
+CLI::Validator seconds_between(double low, double high);
 
 // Opens what is missing of the standard streams, then parses argv; returns an exit status if the program is to end now (help, version, an error, which is
 // printed with the nearest valid flag), else -1.

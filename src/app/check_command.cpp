@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "app/cell_flags.hpp"
 #include "app/target_flags.hpp"
 #include "base/error.hpp"
 #include "process/standard_streams.hpp"
@@ -44,7 +45,8 @@ CheckCommand::CheckCommand(CLI::App& app) : impl_(std::make_unique<Impl>()) {
       ->allow_extra_args(false);
   sub->add_option("--fingerprint", in.fingerprint,
                   "the failure looked for, or its beginning up to a ':' or '@'")
-      ->type_name("F");
+      ->type_name("F")
+      ->check(not_empty());
   sub->add_option("--runs", in.runs,
                   "run so often, until it fails; for a failure that comes and goes")
       ->check(CLI::Range(1, 100'000))

@@ -49,7 +49,8 @@ struct CellsCommand {
         ->type_name("IN.csv");
     sub->add_option("--out", out, "where to write the toggles and results")
         ->required()
-        ->type_name("OUT.csv");
+        ->type_name("OUT.csv")
+        ->check(not_empty());
     sub->add_option("--scenario", scenario,
                     "whose model the cells are of; its own toggles keep their defaults")
         ->capture_default_str();

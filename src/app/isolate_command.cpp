@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "app/cell_flags.hpp"
 #include "app/isolation_folder.hpp"
 #include "app/launch_jobs.hpp"
 #include "app/launch_target.hpp"
@@ -60,10 +61,13 @@ IsolateCommand::IsolateCommand(CLI::App& app) : impl_(std::make_unique<Impl>()) 
       "budget or a signal (what was found is written).");
   in.target = std::make_unique<TargetFlags>(*sub);
   sub->add_option("--out", in.out, "folder to write; must not exist (default repro-out/<time>)")
-      ->type_name("DIR");
+      ->type_name("DIR")
+      ->check(not_empty());
   sub->add_flag("--resume", in.resume, "go on in --out DIR: finished trials are not run again");
   in.redact.add_to(*sub);
-  sub->add_option("--json", in.json, "write report.json there too")->type_name("FILE");
+  sub->add_option("--json", in.json, "write report.json there too")
+      ->type_name("FILE")
+      ->check(not_empty());
   sub->add_option("--merge", in.merge,
                   "journals of several machines, or their folders: written as one to --out DIR")
       ->type_name("JOURNAL ...");
@@ -91,7 +95,8 @@ IsolateCommand::IsolateCommand(CLI::App& app) : impl_(std::make_unique<Impl>()) 
       ->capture_default_str();
   sub->add_option("--emit-script", in.emit,
                   "with --from: write the script there with all switches off that are not needed")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(not_empty());
   sub->add_option("--emit-combination", in.emit_combination,
                   "which minimal combination --emit-script keeps, as listed")
       ->check(CLI::Range(1, 1'000'000))
@@ -178,8 +183,7 @@ int IsolateCommand::run(const std::vector<std::string>& command) const {
         "--dump names one file for all trials: expected --jobs 1, or {dump} in --command");
 
   if (!in.merge.empty()) merge_into_folder(in.merge, in.out);
-  IsolationFolder folder(in.out.empty() ? default_run_folder() : fs::path(in.out),
-                         in.resume || !in.merge.empty(), target, in.origin);
+  IsolationFolder folder(in.out, in.resume || !in.merge.empty(), target, in.origin);
   options.runner.work_directory =
       fs::absolute(folder.work_path()).string();  // a command may change its folder
   StopSignal stop;

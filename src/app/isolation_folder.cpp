@@ -11,6 +11,7 @@
 #include "process/standard_streams.hpp"
 #include "process/unique_fd.hpp"
 #include "process/write_all.hpp"
+#include "report/write_report.hpp"
 #include "terminal/escape.hpp"
 
 namespace culprit {
@@ -45,9 +46,9 @@ bool make_folder(const fs::path& path, bool may_exist) {
 
 IsolationFolder::IsolationFolder(const fs::path& path, bool may_exist, const CommandTarget& target,
                                  const std::string& origin)
-    : path_(path),
-      is_new_(make_folder(path, may_exist)),
-      journal_(Journal::resume((path / kJournal).string(),
+    : path_(path.empty() ? make_default_run_folder() : path),
+      is_new_(path.empty() || make_folder(path, may_exist)),
+      journal_(Journal::resume((path_ / kJournal).string(),
                                {target.trial_space(), target.description()}, origin)) {
   std::error_code error;
   if (target.has_dump() && !fs::create_directory(work_path(), error) && error)

@@ -12,9 +12,9 @@ namespace culprit {
 
 class IsolationFolder {
  public:
-  // Makes the folder and its journal; with `may_exist` goes on with those that are there. Errors:
-  // UsageError when it exists (without `may_exist`), is no folder, or its journal is of another
-  // search; SetupError when it can't be made.
+  // Makes the folder (an empty path: make_default_run_folder()) and its journal; with `may_exist`
+  // goes on with those that are there. Errors: UsageError when it exists (without `may_exist`), is
+  // no folder, or its journal is of another search; SetupError when it can't be made.
   IsolationFolder(const std::filesystem::path& path, bool may_exist, const CommandTarget& target,
                   const std::string& origin);
 

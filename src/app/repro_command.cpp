@@ -48,7 +48,8 @@ ReproCommand::ReproCommand(CLI::App& app) : impl_(std::make_unique<Impl>()) {
       ->required();
   sub->add_option("--out", impl_->out, "folder to write; must not exist")
       ->required()
-      ->type_name("DIR");
+      ->type_name("DIR")
+      ->check(not_empty());
   sub->add_flag("--no-verify", impl_->no_verify, "only write the files; build and run nothing");
   sub->add_flag("--keep-sizes", impl_->keep_sizes,
                 "keep ranks, micro-batches and blocks as they are given");

@@ -13,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "app/cell_flags.hpp"
 #include "app/launch_jobs.hpp"
 #include "app/report_command.hpp"
 #include "app/run_reproductions.hpp"
@@ -39,25 +40,6 @@ namespace culprit {
 namespace fs = std::filesystem;
 
 namespace {
-
-// An empty value is an unset variable in the user's script, not a wish for the default.
-CLI::Validator not_empty() {
-  return {
-      [](const std::string& text) { return std::string(text.empty() ? "got an empty value" : ""); },
-      ""};
-}
-// As CLI::Range, which lets NaN through.
-CLI::Validator seconds_between(double low, double high) {
-  return {[=](const std::string& text) {
-            double value = 0;
-            const bool is_number = CLI::detail::lexical_cast(text, value);
-            return is_number && value >= low && value <= high
-                       ? std::string()
-                       : fmt::format("got {}, expected a number of seconds from {} to {}", text,
-                                     low, high);
-          },
-          ""};
-}
 
 bool is_scenario(const std::string& name) {
   const auto& all = all_scenarios();
@@ -220,7 +202,7 @@ int RunCommand::run(const std::vector<std::string>& command) const {
   }
   if (on_gpu)
     record.ran_on = impl_->choice.device + (impl_->choice.comm == "nccl" ? ", NCCL" : " threads");
-  RunFolder folder(impl_->out.empty() ? default_run_folder() : fs::path(impl_->out));
+  RunFolder folder(fs::path(impl_->out));
   StopSignal stop;
   ProgressBar bar(STDERR_FILENO, 0, "cells");
   std::size_t done = 0;

@@ -178,11 +178,13 @@ int scenario_main(const Scenario& scenario, int argc, char** argv) {
   std::string expect;
   app.add_flag("--clean", clean, "run the clean twin of the claim: it passes");
   app.add_option("--expect", expect, "exit 0 if it comes out as OUTCOME[:KIND], else 1")
-      ->type_name("OUTCOME[:KIND]");
+      ->type_name("OUTCOME[:KIND]")
+      ->check(not_empty());
   std::string trace_file;
   app.add_option("--trace", trace_file,
                  "also write what every rank did, operation by operation, as JSON")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(not_empty());
   bool worker = false;
   app.add_flag(
       "--worker", worker,
@@ -191,7 +193,7 @@ int scenario_main(const Scenario& scenario, int argc, char** argv) {
   add_runtime_flags(app, choice);
   app.add_option("--stall", choice.stall_seconds,
                  "ranks as processes: seconds without any of them finishing an operation: HANG")
-      ->check(CLI::Range(0.1, 3600.0))
+      ->check(seconds_between(0.1, 3600.0))
       ->capture_default_str()
       ->group("Where it runs");
   const CellFlags flags(app, scenario.own_toggles);

@@ -87,12 +87,14 @@ TargetFlags::TargetFlags(CLI::App& app) : impl_(std::make_unique<Impl>()) {
   const char* scenario_group = "Target: a scenario of this project";
   app.add_option("--scenario", in.scenario, "which one; `culprit list` names them all")
       ->type_name("NAME")
+      ->check(not_empty())
       ->group(scenario_group);
   list("--vary", in.vary, "NAME[=VALUE|VALUE]", "one more size or toggle as a switch; off last")
       ->group(scenario_group);
   app.add_option("--from", in.from,
                  "take sizes and switches from a launch script (bash; read, never run)")
       ->type_name("FILE")
+      ->check(not_empty())
       ->group(scenario_group);
   in.cell = std::make_unique<CellFlags>(app);
 }

@@ -1,6 +1,8 @@
 // A file that is there whole or not at all.
 #pragma once
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -15,8 +17,8 @@ namespace culprit {
 // directly; a symbolic link stays one.
 class WholeFile {
  public:
-  // Errors: SetupError naming the path when it can't be written, so that it shows before the work
-  // and not after it.
+  // Errors: SetupError naming the path and the system's reason when it can't be written, so that it
+  // shows before the work and not after it.
   explicit WholeFile(const std::filesystem::path& path) : path_(path), partial_(path) {
     std::error_code error;
     const auto status = std::filesystem::status(path, error);
@@ -28,7 +30,7 @@ class WholeFile {
     renamed_ = !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
     partial_ = renamed_ ? std::filesystem::path(path_.string() + ".partial") : path;
     out_.open(partial_, std::ios::binary);
-    if (!out_) throw cannot_write();
+    if (!out_) throw cannot_write(std::strerror(errno));
   }
   ~WholeFile() {
     std::error_code error;
@@ -38,18 +40,20 @@ class WholeFile {
   WholeFile& operator=(const WholeFile&) = delete;
 
   std::ostream& out() { return out_; }
-  // Errors: SetupError naming the path.
+  // Errors: SetupError naming the path and the system's reason.
   void commit() {
     out_.close();
-    if (!out_) throw cannot_write();
+    if (!out_) throw cannot_write(std::strerror(errno));
     std::error_code error;
     if (renamed_) std::filesystem::rename(partial_, path_, error);
-    if (error) throw cannot_write();
+    if (error) throw cannot_write(error.message());
     committed_ = true;
   }
 
  private:
-  SetupError cannot_write() const { return SetupError(path_.string() + ": can't be written"); }
+  SetupError cannot_write(const std::string& reason) const {
+    return SetupError(path_.string() + ": can't be written: " + reason);
+  }
 
   std::filesystem::path path_;
   std::filesystem::path partial_;

@@ -26,19 +26,28 @@
 namespace culprit {
 namespace fs = std::filesystem;
 
-RunFolder::RunFolder(const fs::path& path) : path_(path) {
+namespace {
+
+// False when something is there already. Errors: SetupError.
+bool make_new_folder(const fs::path& path) {
   std::error_code error;
-  if (fs::exists(fs::symlink_status(path, error)))
-    throw UsageError(fmt::format("{}: exists already; a run never overwrites, choose another --out",
-                                 path.string()));
+  if (fs::exists(fs::symlink_status(path, error))) return false;
   error.clear();
   if (path.has_parent_path()) fs::create_directories(path.parent_path(), error);
   // False without an error: another run made it in the meantime.
-  if (!error && !fs::create_directory(path, error) && !error)
+  const bool is_made = !error && fs::create_directory(path, error);
+  if (error) throw SetupError(fmt::format("{}: can't be made: {}", path.string(), error.message()));
+  return is_made;
+}
+
+}  // namespace
+
+RunFolder::RunFolder(const fs::path& path)
+    : path_(path.empty() ? make_default_run_folder() : path) {
+  if (!path.empty() && !make_new_folder(path))
     throw UsageError(fmt::format("{}: exists already; a run never overwrites, choose another --out",
                                  path.string()));
-  if (error) throw SetupError(fmt::format("{}: can't be made: {}", path.string(), error.message()));
-  const fs::path cells = path / "cells.jsonl";
+  const fs::path cells = path_ / "cells.jsonl";
   cells_fd_ = ::open(cells.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
   if (cells_fd_ < 0)
     throw SetupError(fmt::format("{}: can't be written: {}", cells.string(), std::strerror(errno)));
@@ -83,11 +92,11 @@ void write_reports(const fs::path& folder, const RunRecord& record,
     write_whole_file(folder / fmt::format("form_{}.md", form), issue_form(record, form));
 }
 
-fs::path default_run_folder() {
+fs::path make_default_run_folder() {
   const fs::path base = fs::path("repro-out") /
                         fmt::format("{:%Y-%m-%dT%H-%M-%S}", fmt::localtime(std::time(nullptr)));
   fs::path path = base;
-  for (int i = 2; fs::exists(path); ++i) path = base.string() + fmt::format("-{}", i);
+  for (int i = 2; !make_new_folder(path); ++i) path = base.string() + fmt::format("-{}", i);
   return path;
 }
 

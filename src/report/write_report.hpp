@@ -12,7 +12,8 @@ namespace culprit {
 // The run's folder. Cells are appended to cells.jsonl as they finish, so a killed run keeps what it has.
 class RunFolder {
  public:
-  // Makes the folder with its parents. Errors: UsageError when it exists; SetupError when it can't be made.
+  // Makes the folder with its parents; an empty path is make_default_run_folder(). Errors: UsageError when it exists;
+  // SetupError when it can't be made.
   explicit RunFolder(const std::filesystem::path& path);
   ~RunFolder();
   RunFolder(const RunFolder&) = delete;
@@ -37,7 +38,8 @@ void write_reports(const std::filesystem::path& folder, const RunRecord& record,
 // Only the record (run.json), from which `culprit report` writes the rest: before work that takes long. Errors: SetupError.
 void write_record(const std::filesystem::path& folder, const RunRecord& record);
 
-// "repro-out/2026-11-30T06-12-45", and with a number behind it where that exists.
-std::filesystem::path default_run_folder();
+// Makes "repro-out/2026-11-30T06-12-45", with a number behind it where that exists: runs that begin in the same second have
+// a folder each. Errors: SetupError when it can't be made.
+std::filesystem::path make_default_run_folder();
 
 }  // namespace culprit

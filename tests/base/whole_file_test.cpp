@@ -61,6 +61,21 @@ TEST_F(WholeFileTest, DeviceStaysADevice) {
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
   EXPECT_EQ(num_files(), 1U);
 }
+// What can't be written says why: a full disk and a missing folder are mended in different ways.
+TEST_F(WholeFileTest, TheErrorHasTheReason) {
+  const auto error_of = [](const fs::path& path) -> std::string {
+    try {
+      write_whole_file(path, "text");
+    } catch (const SetupError& error) {
+      return error.what();
+    }
+    return "written";
+  };
+  fs::create_symlink("/dev/full", folder_ / "full");
+  EXPECT_EQ(error_of(folder_ / "full"), "/dev/full: can't be written: No space left on device");
+  const fs::path lost = folder_ / "none" / "report";
+  EXPECT_EQ(error_of(lost), lost.string() + ": can't be written: No such file or directory");
+}
 
 }  // namespace
 }  // namespace culprit

@@ -300,6 +300,10 @@ class Isolation(unittest.TestCase):
             ("belongs to --command", ["--scenario", "skip_identity_leaf", "--toggle", "a=b|"]),
             ("--resume needs --out", [*good, *toggles("a"), "--resume"]),
             ("no folder", [*good, *toggles("a"), "--json", "nowhere/report.json"]),
+            ("--out: got an empty value", [*good, *toggles("a"), "--out", ""]),
+            ("--json: got an empty value", [*good, *toggles("a"), "--json", ""]),
+            ("--emit-script: got an empty value", ["--from", "a.sh", "--emit-script", ""]),
+            ("--from: got an empty value", [*good, *toggles("a"), "--from", ""]),
             ("--emit-script needs --from", [*good, *toggles("a"), "--emit-script", "new.sh"]),
         ]
         for pattern, words in cases:
@@ -339,6 +343,8 @@ class Isolation(unittest.TestCase):
         self.assertEqual(self.check(*flags, "--set", "a=off", "--fingerprint", "EXIT:3").returncode, 125)
         self.assertEqual(self.check(*flags, "--set", "q=off").returncode, 125)
         self.assertEqual(self.check(*flags, "--no-such-flag").returncode, 125)
+        # An unset variable would take any failure for the one looked for.
+        self.assertEqual(self.check(*flags, "--fingerprint", "").returncode, 125)
         self.assertEqual(culprit("check", "--command", "no-such-program {toggles}", *flags).returncode, 125)
         scenario = culprit("check", "--scenario", "skip_identity_leaf", "--set", "first_op=none")
         self.assertEqual(scenario.returncode, 1, scenario.stdout)

@@ -22,6 +22,7 @@ check "reports are written again" 0 'report: again/report.md' "$culprit" report 
 for file in report.md report.html report.json matrix.svg junit.xml ctrf.json trace.json graph.dot run.json form_paddle.md; do
   cmp "main/$file" "again/$file" || { echo "FAILED $file differs when it is written again"; failures=$((failures + 1)); }
 done
+check "cells without a name for their file" 2 'cells: --out: got an empty value' "$culprit" cells nothing.csv --out ''
 check "a folder that is no run is refused" 2 'finished run' "$culprit" report home
 check "an unknown form is refused" 2 'paddle' "$culprit" report main --form padle
 check "equal runs do not differ" 0 ' 0 came out otherwise' "$culprit" diff main again

@@ -32,10 +32,25 @@ same "results are the same in two runs" \
   "$(python3 -c 'import json;r=json.load(open("main/report.json"));r.pop("run");print(hash(json.dumps(r)) and json.dumps(r))' | md5sum)" \
   "$(python3 -c 'import json;r=json.load(open("main2/report.json"));r.pop("run");print(json.dumps(r))' | md5sum)"
 check "its reproductions are shown" 0 'repro.cpp`: shown: exit status 11, WRONG' cat main/report.md
+# What README.md shows stands in what is printed, line after line, but for the seconds.
+cp "$root/tests/data/launch/issue_59290.sh" launch.sh
+"$run" --tp 2 --pp 2 --recompute --no-verify --out readme >readme.txt
+"$run" --from launch.sh --no-verify --out readme2 >readme2.txt
+python3 - "$root/README.md" readme.txt readme2.txt <<'PY' || { echo "FAILED README.md shows other output"; failures=$((failures + 1)); }
+import re, sys
+def lines(text):
+    return [re.sub(r"cells in [\d.]+ s", "cells in N s", line.rstrip()) for line in text.splitlines()]
+samples = re.findall(r"```\n(culprit 0\.1   tp .*?)\n```", open(sys.argv[1]).read(), re.DOTALL)
+for sample, printed in zip(samples, sys.argv[2:], strict=True):
+    rest = iter(lines(open(printed).read()))
+    for line in lines(sample):
+        assert line == "..." or line in rest, f"{printed} has not, or not there: {line}"
+PY
 # Else each build asks the package manager, and fails where that is not allowed.
 check "what is installed is seen" 0 '^all$' bash -c '. "$1/cmake/debian_packages.sh"; for package in g++ cmake ninja-build libopenblas-dev libfmt-dev libcli11-dev nlohmann-json3-dev; do package_is_here "$package" || echo "missing: $package"; done | grep . || echo all' bash "$root"
 check "an existing folder is not overwritten" 2 'exists already' "$run" --tp 2 --pp 2 --out main
 check "an unknown flag names the nearest" 2 'recompute' "$run" --recomput
+check "an unknown command names the nearest" 2 "unknown command 'rnu'; did you mean 'run'" "$root/build/bin/culprit" rnu --tp 2
 check "an impossible size says why" 2 'tp 3 can.t split 8 features' "$run" --tp 3
 check "an unknown scenario names the nearest" 2 'skip_identity_leaf' "$run" skip_identity_leav
 check "help teaches" 0 'INTO the matrix' "$run" --help

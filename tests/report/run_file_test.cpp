@@ -5,6 +5,10 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <vector>
 
 #include "autograd/rules.hpp"
 #include "base/error.hpp"
@@ -79,6 +83,28 @@ class RunFileTest : public testing::Test {
   RunRecord record_ = test::made_up_record();
 };
 
+TEST_F(RunFileTest, RunsThatBeginAtOnceWithoutAFolderHaveOneEach) {
+  const fs::path before = fs::current_path();
+  fs::current_path(work_);
+  constexpr std::size_t kRuns = 8;
+  std::mutex adding;
+  std::set<fs::path> paths;
+  std::vector<std::thread> runs;
+  for (std::size_t i = 0; i < kRuns; ++i)
+    runs.emplace_back([&] {
+      try {
+        const RunFolder folder{fs::path()};
+        const std::lock_guard lock(adding);
+        paths.insert(folder.path());
+      } catch (const Error& error) {
+        ADD_FAILURE() << error.what();
+      }
+    });
+  for (std::thread& run : runs) run.join();
+  EXPECT_EQ(paths.size(), kRuns);
+  for (const fs::path& path : paths) EXPECT_TRUE(fs::exists(path / "cells.jsonl")) << path;
+  fs::current_path(before);
+}
 TEST_F(RunFileTest, ARecordIsReadBackAndWritesTheSameReports) {
   const fs::path folder = write("run", {{"skip_c_identity + residual", test::leaf_error()}});
   const RunRecord read = read_run(folder);

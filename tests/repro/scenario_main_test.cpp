@@ -48,6 +48,23 @@ TEST_F(ScenarioMainDeathTest, MissingGradientHasItsStatus) {
   EXPECT_EXIT(run_program("not_inplace_drops_grad", {}), testing::ExitedWithCode(12),
               "MISSING_GRAD");
 }
+// An empty value is an unset variable of a script: without its expectation the run would say something else.
+TEST_F(ScenarioMainDeathTest, AnEmptyValueIsRefused) {
+  EXPECT_EXIT(run_program("skip_identity_leaf", {"--expect", ""}), testing::ExitedWithCode(2),
+              "--expect: got an empty value");
+  EXPECT_EXIT(run_program("skip_identity_leaf", {"--trace", ""}), testing::ExitedWithCode(2),
+              "--trace: got an empty value");
+}
+TEST_F(ScenarioMainDeathTest, AFlagGivenTwiceOrWithoutItsValueSaysSo) {
+  EXPECT_EXIT(run_program("skip_identity_leaf", {"--tp", "2", "--tp", "4"}),
+              testing::ExitedWithCode(2), "--tp: given 2 times, expected once");
+  EXPECT_EXIT(run_program("skip_identity_leaf", {"--pp", "2", "--tp"}), testing::ExitedWithCode(2),
+              "--tp: got no value, expected N");
+}
+TEST_F(ScenarioMainDeathTest, AStallThatIsNoNumberIsRefused) {
+  EXPECT_EXIT(run_program("skip_identity_leaf", {"--stall", "nan"}), testing::ExitedWithCode(2),
+              "--stall: got nan, expected a number of seconds from 0.1 to 3600");
+}
 TEST_F(ScenarioMainDeathTest, CleanTwinExitsWithZero) {
   EXPECT_EXIT(run_program("skip_identity_residual", {"--clean"}), testing::ExitedWithCode(0),
               "\"PASS\"");
