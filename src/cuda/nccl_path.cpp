@@ -33,6 +33,7 @@ class CollectivePart final : public PathPart {
 
   void launch(const std::string& token, bool kinds_differ) override {
     const std::lock_guard lock(mutex_);
+    if (is_lost_) throw SetupError("[nccl] a collective's memory is gone and could not be replaced");
     path_.run(members_, me_, token, "collective", [&](ncclComm_t comm) {
       ready_.make_wait(stream_);
       if (kinds_differ) gathered_ = std::make_unique<DeviceBlock>(part_bytes() * members_.size());
@@ -52,6 +53,7 @@ class CollectivePart final : public PathPart {
   void abandon() override {
     const std::lock_guard lock(mutex_);
     if (launched_) return take();  // its memory is in use until then
+    is_lost_ = true;               // until it is replaced
     substitute_ = std::make_unique<DeviceBlock>(
         part_bytes() * (1 + (collective_.kind == ExchangeKind::kSum ? 1 : members_.size())));
     check(cudaMemcpyAsync(substitute_->data(), collective_.mine, part_bytes(),
@@ -60,6 +62,7 @@ class CollectivePart final : public PathPart {
     collective_.mine = substitute_->data();
     collective_.result = substitute_->data() + part_bytes();
     ready_.record(backend_.stream());
+    is_lost_ = false;
   }
 
  private:
@@ -74,7 +77,7 @@ class CollectivePart final : public PathPart {
   int me_;
   CollectiveCall collective_;
   std::mutex mutex_;  // launch() against abandon()
-  bool launched_ = false;
+  bool launched_ = false, is_lost_ = false;
   Event ready_, done_;
   std::unique_ptr<DeviceBlock> substitute_;  // for memory that was abandoned
   std::unique_ptr<DeviceBlock> gathered_;    // all members' memory, where kinds differ

@@ -4,6 +4,7 @@
 #include <nccl.h>
 
 #include <atomic>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <string>
@@ -30,6 +31,7 @@ class NcclPath final : public DataPath {
   ~NcclPath() override;
 
   std::string token(const std::vector<int>& members) override;
+  int largest_tag() const override { return std::numeric_limits<int>::max(); }  // it needs none
   std::shared_ptr<PathPart> start(Backend& backend, const std::vector<int>& members, std::size_t me,
                                   int tag, const CollectiveCall& collective) override;
   std::shared_ptr<PathPart> send(Backend& backend, int me, int to, int tag,

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "multiprocess/tags.hpp"
 #include "tensor/sum_in_order.hpp"
 
 namespace culprit::mpi {
@@ -66,7 +67,12 @@ class MpiCollective final : public PathPart {
       for (std::size_t member = 0; member < parts.size(); ++member)
         std::copy_n(parts[member], num_bytes_, collective_.result + member * num_bytes_);
   }
-  void abandon() override {}  // the others' parts are dropped when the world ends
+  // The others' parts come all the same. They are dropped before those of a later call with this
+  // tag, or when the world ends.
+  void abandon() override {
+    for (std::size_t member = 0; member < members_.size(); ++member)
+      if (member != me_) path_.skip(num_bytes_, members_[member], tag_);
+  }
 
  private:
   MpiPath& path_;
@@ -111,8 +117,27 @@ void check(int result, const char* call) {
   throw SetupError(fmt::format("[mpi] {}: {}", call, words.data()));
 }
 
+namespace {
+
+int largest_tag_of(MPI_Comm comm) {
+  const int* largest = nullptr;
+  int is_set = 0;
+  check(MPI_Comm_get_attr(comm, MPI_TAG_UB, static_cast<void*>(&largest), &is_set),
+        "MPI_Comm_get_attr");
+  if (!is_set || *largest < Tags::kLeast)
+    throw SetupError(fmt::format(
+        "[mpi] this MPI's messages have tags up to {}, ranks need them up to {}; choose another of "
+        "its transports (Open MPI: OMPI_MCA_pml=ob1)",
+        is_set ? *largest : 0, Tags::kLeast));
+  return *largest;
+}
+
+}  // namespace
+
 MpiPath::MpiPath(MPI_Comm comm)
-    : comm_(comm), sent_thread_([this](const std::stop_token& stop) { look_after_sent(stop); }) {}
+    : comm_(comm),
+      largest_tag_(largest_tag_of(comm)),
+      sent_thread_([this](const std::stop_token& stop) { look_after_sent(stop); }) {}
 
 MpiPath::~MpiPath() {
   sent_thread_ = {};
@@ -190,6 +215,7 @@ void MpiPath::close(const std::vector<std::int64_t>& sent_to_me) {
       ++received_[from];
     }
   received_.clear();
+  skipped_.clear();
   while (true) {
     {
       const std::lock_guard lock(calls_);
@@ -223,6 +249,15 @@ void MpiPath::post(Bytes bytes, int to, int tag) {
 }
 
 void MpiPath::fetch(std::byte* data, std::size_t num_bytes, int from, int tag) {
+  if (const auto skipped = skipped_.extract({from, tag}))
+    for (const std::size_t bytes : skipped.mapped()) {
+      std::vector<std::byte> dropped(bytes);
+      receive_next(dropped.data(), bytes, from, tag);
+    }
+  receive_next(data, num_bytes, from, tag);
+}
+
+void MpiPath::receive_next(std::byte* data, std::size_t num_bytes, int from, int tag) {
   received_.resize(std::max(received_.size(), static_cast<std::size_t>(from) + 1));
   std::size_t first = 0;
   do {
@@ -244,7 +279,7 @@ void MpiPath::finish_receive(MPI_Request request) {
   while (true) {
     {
       const std::lock_guard lock(calls_);
-      if (aborted_) {
+      if (aborted_ || broken_) {  // its memory goes
         MPI_Cancel(&request);
         MPI_Request_free(&request);
       }

@@ -10,10 +10,12 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -30,10 +32,12 @@ void check(int result, const char* call);
 // part crosses to every member; groups here are small.
 class MpiPath final : public DataPath {
  public:
+  // Errors: SetupError where this MPI has too few tags.
   explicit MpiPath(MPI_Comm comm);
   ~MpiPath() override;
 
   std::string token(const std::vector<int>&) override { return {}; }
+  int largest_tag() const override { return largest_tag_; }
   std::shared_ptr<PathPart> start(Backend& backend, const std::vector<int>& members, std::size_t me,
                                   int tag, const CollectiveCall& collective) override;
   std::shared_ptr<PathPart> send(Backend& backend, int me, int to, int tag,
@@ -53,8 +57,11 @@ class MpiPath final : public DataPath {
   void post(Bytes bytes, int to, int tag);
   // Waits for as many bytes. Errors: PathAborted.
   void fetch(std::byte* data, std::size_t num_bytes, int from, int tag);
+  // So many bytes of that tag are never fetched: they are dropped before what follows them.
+  void skip(std::size_t num_bytes, int from, int tag) { skipped_[{from, tag}].push_back(num_bytes); }
 
  private:
+  void receive_next(std::byte* data, std::size_t num_bytes, int from, int tag);
   struct Pending {
     MPI_Request request = MPI_REQUEST_NULL;
     Bytes bytes;
@@ -66,10 +73,12 @@ class MpiPath final : public DataPath {
   void require_going_on() const;
 
   MPI_Comm comm_;
+  int largest_tag_;
   std::mutex calls_;  // over every call of MPI, and what follows
   std::condition_variable_any changed_;
   std::deque<Pending> pending_;
   std::optional<Trouble> broken_;
+  std::map<std::pair<int, int>, std::vector<std::size_t>> skipped_;  // since the last close
   std::vector<std::int64_t> sent_, received_;  // messages since the last close, by process
   std::atomic<bool> aborted_{false};
   std::jthread sent_thread_;

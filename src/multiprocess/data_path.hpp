@@ -28,8 +28,9 @@ class PathPart {
   virtual void launch(const std::string& token, bool kinds_differ) = 0;
   // After launch(), by the rank: what its backend does next finds the result. Errors: PathAborted.
   virtual void take() = 0;
-  // Instead of take(), by the rank, before or after launch(): its memory may go, the peers are not
-  // affected. The part lives on until it was launched, or until the world ends.
+  // Instead of take(), by the rank, before, during or after launch(): its memory may go, the peers
+  // are not affected. The part lives on until it was launched, or until the world ends. Where it
+  // throws, a launch() that comes throws too.
   virtual void abandon() = 0;
 };
 
@@ -39,7 +40,9 @@ class DataPath {
   // What the others need to join a group of these ranks that this rank is the first of; empty where
   // nothing is needed.
   virtual std::string token(const std::vector<int>& members) = 0;
-  // `tag` is the same for all members and unlike that of other collectives under way; below 2^27.
+  // At least Tags::kLeast. Errors: SetupError where the library has no room for that.
+  virtual int largest_tag() const = 0;
+  // `tag` is the same for all members and unlike that of other collectives under way.
   // Called by the rank that `members[me]` is, `backend` its own. `call.mine` is read from now on,
   // in the order of the backend's work.
   virtual std::shared_ptr<PathPart> start(Backend& backend, const std::vector<int>& members,

@@ -14,14 +14,6 @@
 namespace culprit {
 namespace {
 
-// Tags of collectives and of messages: the group, one bit, and the call's number as far as it goes.
-constexpr int kMostGroups = 64;
-constexpr std::uint64_t kCallsApart = 1 << 20;
-int collective_tag(int group, std::uint64_t call) {
-  return (group * 2) << 20 | static_cast<int>(call % kCallsApart);
-}
-int message_tag(int group) { return (group * 2 + 1) << 20; }
-
 ByteWriter broken_message(const Trouble& trouble) {
   ByteWriter broken = message_of(ToCoordinator::kBroken);
   broken.put(trouble.exit_status);
@@ -31,7 +23,8 @@ ByteWriter broken_message(const Trouble& trouble) {
 
 }  // namespace
 
-ProcessWorld::ProcessWorld(JobLink& link, DataPath& path, int size) : link_(link), path_(path) {
+ProcessWorld::ProcessWorld(JobLink& link, DataPath& path, int size)
+    : link_(link), path_(path), tags_(path.largest_tag()) {
   launcher_ = std::jthread([this](const std::stop_token& stop) { run_launches(stop); });
   link_.set_listener(this);
   ByteWriter open = message_of(ToCoordinator::kOpen);
@@ -116,15 +109,15 @@ void ProcessWorld::run_launches(const std::stop_token& stop) {
         error = trouble_of(std::current_exception());
       }
     lock.lock();
-    task.launch->error = error;
+    if (!task.launch->error) task.launch->error = error;  // its memory may be lost since
     task.launch->done = true;
     tasks_.pop_front();  // only now: the queue says what is under way
     changed_.notify_all();
-    if (error) tell_broken(lock, *error);
+    if (task.launch->error) tell_broken(lock, *task.launch->error);
   }
 }
 
-void ProcessWorld::tell_broken(std::unique_lock<std::mutex>& lock, const Trouble& trouble) {
+void ProcessWorld::tell_broken(std::unique_lock<std::mutex>& lock, Trouble trouble) {
   if (changed_.wait_for(lock, std::chrono::seconds(1), [&] { return is_over_; })) return;
   try {
     link_.send(broken_message(trouble));
@@ -134,8 +127,9 @@ void ProcessWorld::tell_broken(std::unique_lock<std::mutex>& lock, const Trouble
 }
 
 void ProcessWorld::give_up(Launch& launch, Trouble trouble) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   launch.error = std::move(trouble);
+  if (launch.done) tell_broken(lock, *launch.error);
 }
 
 void ProcessWorld::take(Launch& launch) {
@@ -217,9 +211,9 @@ class ProcessCommunicator final : public MemberCommunicator {
       : MemberCommunicator(std::move(members), me, backend, world.started_sends_),
         world_(world),
         group_id_(group_id) {
-    if (group_id < 0 || group_id >= kMostGroups)
+    if (group_id < 0 || group_id >= Tags::kMostGroups)
       throw std::invalid_argument(
-          fmt::format("[group] got group {}, expected one below {}", group_id, kMostGroups));
+          fmt::format("[group] got group {}, expected one below {}", group_id, Tags::kMostGroups));
   }
 
  private:
@@ -228,7 +222,7 @@ class ProcessCommunicator final : public MemberCommunicator {
     auto launch = std::make_shared<ProcessWorld::Launch>();
     world_.on_path([&] {
       launch->part = world_.path_.start(backend(), members(), static_cast<std::size_t>(rank()),
-                                        collective_tag(group_id_, number), call);
+                                        world_.tags_.collective(group_id_, number), call);
     });
     {
       const std::lock_guard lock(world_.mutex_);
@@ -251,7 +245,7 @@ class ProcessCommunicator final : public MemberCommunicator {
     if (!is_none) {
       auto launch = std::make_shared<ProcessWorld::Launch>();
       world_.on_path([&] {
-        launch->part = world_.path_.send(backend(), me(), to, message_tag(group_id_),
+        launch->part = world_.path_.send(backend(), me(), to, world_.tags_.message(group_id_),
                                          std::move(parcel), num_elements);
       });
       const std::lock_guard lock(world_.mutex_);
@@ -268,7 +262,7 @@ class ProcessCommunicator final : public MemberCommunicator {
 
   std::int64_t fetch(Elements buffer, int from, const std::string& what) override {
     const auto launch = std::make_shared<ProcessWorld::Launch>();
-    launch->part = world_.path_.receive(backend(), me(), from, message_tag(group_id_), buffer.data,
+    launch->part = world_.path_.receive(backend(), me(), from, world_.tags_.message(group_id_), buffer.data,
                                         buffer.num_elements);
     const ProcessWorld::TransferKey key{group_id_, {from, me()}};
     {
@@ -296,7 +290,7 @@ class ProcessCommunicator final : public MemberCommunicator {
       world_.take(*launch);
     else if (num_elements != kNone)
       world_.on_path(
-          [&] { world_.path_.drop(backend(), from, message_tag(group_id_), num_elements); });
+          [&] { world_.path_.drop(backend(), from, world_.tags_.message(group_id_), num_elements); });
     if (verdict == RankTable::Verdict::kPeerLost) throw PeerLostError(reason);
     if (verdict == RankTable::Verdict::kHang) throw HangError(reason);
     return num_elements;

@@ -17,6 +17,7 @@
 #include "comm/started_sends.hpp"
 #include "multiprocess/data_path.hpp"
 #include "multiprocess/job_link.hpp"
+#include "multiprocess/tags.hpp"
 
 namespace culprit {
 
@@ -51,8 +52,8 @@ class ProcessWorld final : public World, private JobListener {
   void run_launches(const std::stop_token& stop);
   // Ends the job for what a part threw, unless it has ended by itself by then: often that is a
   // library's words for a process that is gone, which the coordinator names within a second.
-  void tell_broken(std::unique_lock<std::mutex>& lock, const Trouble& trouble);
-  // The part is not to be launched: its memory goes, and could not be replaced.
+  void tell_broken(std::unique_lock<std::mutex>& lock, Trouble trouble);
+  // The part's memory goes, and could not be replaced: it is not to be launched, and the job ends.
   void give_up(Launch& launch, Trouble trouble);
   // Waits until the part is launched, then takes it. Errors: JobEndedError, also where it could not
   // be launched, here or at another member.
@@ -72,6 +73,7 @@ class ProcessWorld final : public World, private JobListener {
 
   JobLink& link_;
   DataPath& path_;
+  Tags tags_;
   StartedSends started_sends_;
   std::mutex mutex_;
   std::condition_variable_any changed_;

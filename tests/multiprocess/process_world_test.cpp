@@ -41,6 +41,7 @@ class FailingPath : public DataPath {
  public:
   explicit FailingPath(Fails fails) : fails_(fails) {}
   std::string token(const std::vector<int>&) override { return {}; }
+  int largest_tag() const override { return Tags::kLeast; }
   std::shared_ptr<PathPart> start(Backend&, const std::vector<int>&, std::size_t, int,
                                   const CollectiveCall&) override {
     return std::make_shared<FailingPart>(fails_);
