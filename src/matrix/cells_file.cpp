@@ -53,6 +53,9 @@ bool next_line(std::istream& in, std::string& line, int& number) {
   if (!std::getline(in, line)) return false;
   ++number;
   if (!line.empty() && line.back() == '\r') line.pop_back();
+  // In a message it would hide what follows.
+  if (line.find('\0') != std::string::npos)
+    throw UsageError(fmt::format("line {}: a NUL byte, expected text", number));
   return true;
 }
 

@@ -270,7 +270,11 @@ std::vector<CellTrace> TrialRunner::trace(const std::vector<Cell>& cells,
 CellTrace read_trace(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  return text.empty() ? CellTrace{} : trace_from_json(text);
+  try {
+    return text.empty() ? CellTrace{} : trace_from_json(text);
+  } catch (const SetupError& error) {
+    throw SetupError(fmt::format("{}: {}", file.string(), error.what()));
+  }
 }
 
 }  // namespace culprit

@@ -44,6 +44,11 @@ for damage in 's|"jobs": \[|"jobs": 5, "x": [|' 's|"title": ""|"title": 5|' 's|"
   check "a damaged record is said to be one: $damage" 3 'run.json|cells.jsonl' "$culprit" report damaged
 done
 
+rm -rf damaged
+cp -r main damaged
+printf '{"schema":1,' >damaged/traces/1.json
+check "a damaged trace is named" 3 'damaged/traces/1.json: not a trace' "$culprit" report damaged
+
 # Stand-alone reproductions.
 # A compiler that fails as long as there is a file "broken".
 printf '#!/bin/sh\n[ "$1" != --version ] && [ -e "%s/broken" ] && { echo no space left >&2; exit 1; }\nexec g++ "$@"\n' "$work" >compiler

@@ -33,6 +33,10 @@ TEST(CellsFileTest, ColumnsMayStandInAnyOrder) {
   EXPECT_EQ(file.columns, (std::vector<std::string>{"identity", "acc", "tp", "pp"}));
 }
 
+TEST(CellsFileTest, ANulByteIsRefusedWithItsLine) {
+  EXPECT_EQ(refusal(std::string("tp\n2\n2\0\n", 9)), "line 3: a NUL byte, expected text");
+}
+
 TEST(CellsFileTest, MissingColumnsTakeTheirDefaults) {
   const Cell cell = read("residual\n1\n").cells.at(0);
   EXPECT_TRUE(cell.residual);
