@@ -43,7 +43,10 @@ struct CellsCommand {
 
   void add_to(CLI::App& app) {
     CLI::App* sub = app.add_subcommand(
-        "cells", "run a CSV file of cells in this process, write what each came to");
+        "cells",
+        "run a CSV file of cells in this process, write what each came to\n"
+        "Exit status: 0 all ran, whatever they came to; 2 usage, 3 could not set up, 77 hardware "
+        "missing.");
     sub->add_option("input", in, "cells to run: a header of toggle columns, one cell a line")
         ->required()
         ->type_name("IN.csv");

@@ -32,7 +32,8 @@ DiffCommand::DiffCommand(CLI::App& app) : impl_(std::make_unique<Impl>()) {
       "a fix, on two "
       "framework versions or two machines.\nCells are compared by all sizes and toggles but the "
       "framework.\n"
-      "Exit status: 0 nothing got worse, 1 a cell broke or turned silent, 2 usage.");
+      "Exit status: 0 nothing got worse, 1 a cell broke or turned silent, 2 usage, 3 a file is "
+      "broken.");
   sub->add_option("before", impl_->before, "folder of the first run")
       ->required()
       ->type_name("RUN1");
@@ -87,6 +88,8 @@ int DiffCommand::run() const {
   const Style style = Style::for_output(STDOUT_FILENO);
   fmt::print("{}: {} cells compared, {} came out otherwise\n", diff.scenario, diff.num_compared,
              diff.changes.size());
+  for (const std::string& file : diff.cut_files)
+    fmt::print("{}: the last line was cut short and is left out\n", escape_controls(file));
   if (!diff.framework_before.empty())
     fmt::print("framework: {} before, {} after\n", escape_controls(diff.framework_before),
                escape_controls(diff.framework_after));

@@ -22,6 +22,7 @@
 #include "base/whole_file.hpp"
 #include "campaign/campaign.hpp"
 #include "comm/runtime.hpp"
+#include "process/standard_streams.hpp"
 #include "process/stop_signal.hpp"
 #include "report/isolation_console.hpp"
 #include "report/isolation_json.hpp"
@@ -189,6 +190,9 @@ int IsolateCommand::run(const std::vector<std::string>& command) const {
   StopSignal stop;
   options.runner.cancel_fd = stop.fd();
   const std::size_t resumed = folder.journal().records().size();
+  if (in.resume && resumed == 0)
+    print_error(fmt::format("culprit: nothing to go on with in {}; the search begins anew\n",
+                            escape_controls(in.out)));
 
   ProgressBar bar(STDERR_FILENO, 0, "trials");
   std::string part;

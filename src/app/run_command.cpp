@@ -206,6 +206,7 @@ int RunCommand::run(const std::vector<std::string>& command) const {
   StopSignal stop;
   ProgressBar bar(STDERR_FILENO, 0, "cells");
   std::size_t done = 0;
+  std::string no_traces;  // why some are missing
   const Style style = Style::for_output(STDOUT_FILENO);
   try {
     const TrialOptions options{
@@ -229,7 +230,13 @@ int RunCommand::run(const std::vector<std::string>& command) const {
     for (std::size_t i = 0; i < matrices.size(); ++i) {
       record.jobs.push_back(run_matrix(scenario, matrices[i], runner));
       record.jobs.back().title = jobs[i].title;
-      trace_findings(record.jobs.back(), runner, folder.traces(), trace_prefix(matrices.size(), i));
+      // The verdict needs no trace, and is not to be lost with them (a full disk).
+      try {
+        trace_findings(record.jobs.back(), runner, folder.traces(),
+                       trace_prefix(matrices.size(), i));
+      } catch (const SetupError& error) {
+        if (no_traces.empty()) no_traces = error.what();
+      }
     }
     record.num_trials = runner.trials();
     // What the matrix found is kept if the triage is stopped.
@@ -260,6 +267,9 @@ int RunCommand::run(const std::vector<std::string>& command) const {
         "report)\n",
         escape_controls(record.launch.file), record.launch.modelled.size(),
         record.launch.not_modelled.size(), record.launch.unknown.size());
+  std::fflush(stdout);
+  if (!no_traces.empty())
+    print_error(fmt::format("culprit: {}; traces are missing in what is written\n", no_traces));
   // Reproductions take long: what is found is safe before they begin.
   impl_->report.write_record(folder.path(), record, redactor);
   WrittenReproductions reproductions = write_reproductions(record, folder.path());
@@ -290,7 +300,7 @@ int RunCommand::run(const std::vector<std::string>& command) const {
             record,
             cell_of(record.jobs.back().matrix,
                     record.jobs.back().matrix.choices[record.jobs.back().minimal[0].index])));
-  if (stop.is_stopped()) return kExitSetup;
+  if (stop.is_stopped() || !no_traces.empty()) return kExitSetup;
   return record.as_declared() ? 0 : kExitUnexpected;
 }
 

@@ -18,12 +18,15 @@ struct Side {
   std::string scenario;
   std::string framework;                               // of the run: its first cell's
   std::vector<std::pair<std::string, Outcome>> cells;  // by flags without the framework
+  bool is_cut = false;
 };
 
 Side read_side(const std::filesystem::path& folder) {
   Side side;
   static const Cell defaults;
-  for (const RecordedCell& entry : read_cells_file(folder)) {
+  const RecordedCells recorded = read_cells_file(folder);
+  side.is_cut = recorded.is_cut;
+  for (const RecordedCell& entry : recorded.cells) {
     if (!side.scenario.empty() && side.scenario != entry.scenario)
       throw UsageError(fmt::format("{}: holds cells of {} and {}", folder.string(), side.scenario,
                                    entry.scenario));
@@ -86,6 +89,8 @@ RunDiff diff_runs(const std::filesystem::path& before_folder,
         "{} is a run of {}, {} one of {}: cells of different models can't be compared",
         before_folder.string(), before.scenario, after_folder.string(), after.scenario));
   RunDiff diff;
+  for (const auto& [side, folder] : {std::pair(&before, &before_folder), {&after, &after_folder}})
+    if (side->is_cut) diff.cut_files.push_back((*folder / "cells.jsonl").string());
   diff.scenario = before.scenario;
   if (before.framework != after.framework) {
     diff.framework_before = before.framework;

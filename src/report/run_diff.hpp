@@ -29,6 +29,7 @@ struct RunDiff {
   std::size_t num_compared = 0;
   std::size_t only_before = 0;  // cells of one run that the other lacks
   std::size_t only_after = 0;
+  std::vector<std::string> cut_files;  // whose last line was cut short and is left out
   std::string framework_before;  // set when the two differ
   std::string framework_after;
   bool got_worse() const;

@@ -177,12 +177,16 @@ std::string run_file(const RunRecord& record) {
   return run.dump(2, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace) + "\n";
 }
 
-std::vector<RecordedCell> read_cells_file(const fs::path& folder) {
+RecordedCells read_cells_file(const fs::path& folder) {
   const std::string text = read_text(folder / "cells.jsonl");
-  std::vector<RecordedCell> cells;
+  RecordedCells recorded;
+  std::vector<RecordedCell>& cells = recorded.cells;
   for (std::size_t at = 0; at < text.size();) {
     const auto end = text.find('\n', at);
-    if (end == std::string::npos) break;
+    if (end == std::string::npos) {
+      recorded.is_cut = true;
+      break;
+    }
     const std::string_view line = std::string_view(text).substr(at, end - at);
     at = end + 1;
     try {
@@ -194,11 +198,16 @@ std::vector<RecordedCell> read_cells_file(const fs::path& folder) {
                                    cells.size() + 1, error.what()));
     }
   }
-  return cells;
+  return recorded;
 }
 
 RunRecord read_run(const fs::path& folder) {
   const fs::path file = folder / "run.json";
+  if (!fs::exists(file) && fs::exists(folder / "cells.jsonl"))
+    throw UsageError(
+        fmt::format("{}: is not there: the run was stopped before its end; start it again (the "
+                    "cells that ran are in cells.jsonl, which `culprit diff` compares)",
+                    file.string()));
   RunRecord record;
   Json jobs;
   try {
@@ -228,7 +237,7 @@ RunRecord read_run(const fs::path& folder) {
     throw SetupError(fmt::format("{}: not the record of a run: {}", file.string(), error.what()));
   }
   TrialRunner recorded(record.scenario->name, {.on_planned = {}, .on_done = {}});
-  for (const RecordedCell& entry : read_cells_file(folder)) {
+  for (const RecordedCell& entry : read_cells_file(folder).cells) {
     Cell cell;
     apply_settings(*record.scenario, cell, entry.settings);
     recorded.remember(cell, entry.outcome);

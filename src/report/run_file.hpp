@@ -24,9 +24,12 @@ struct RecordedCell {
   Settings settings;
   Outcome outcome;
 };
-// Of cells.jsonl, in the order in which they finished; a last line that was cut is left out.
-// Errors: as read_run.
-std::vector<RecordedCell> read_cells_file(const std::filesystem::path& folder);
+struct RecordedCells {
+  std::vector<RecordedCell> cells;  // in the order in which they finished
+  bool is_cut = false;              // a last line that was cut is left out
+};
+// Of cells.jsonl. Errors: as read_run.
+RecordedCells read_cells_file(const std::filesystem::path& folder);
 
 // The prefix of the trace files of a record's job.
 std::string trace_prefix(std::size_t num_jobs, std::size_t job);

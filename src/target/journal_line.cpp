@@ -111,6 +111,13 @@ std::string format_record(const TrialRecord& record, const std::string& journal_
   return line_of(json);
 }
 
+bool is_cut_header(std::string_view text) {
+  const std::string begin = fmt::format("{{\"journal\":\"{}\"", kKind);
+  const std::size_t length = std::min(text.size(), begin.size());
+  return text.substr(0, length) == begin.substr(0, length) ||
+         text.find_first_not_of('\0') == std::string_view::npos;
+}
+
 std::optional<JournalLine> parse_journal_line(std::string_view line, const Space* space,
                                               const std::string& journal_origin) {
   const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);

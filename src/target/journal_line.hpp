@@ -26,6 +26,10 @@ std::string format_start(const StartLine& start);
 // Without `journal_origin` in the line where the record's origin is that one.
 std::string format_record(const TrialRecord& record, const std::string& journal_origin);
 
+// Whether it may be what is left of a header: its beginning, or zeros, as a file system leaves them
+// after a crash.
+bool is_cut_header(std::string_view text);
+
 // nullopt: not JSON (a line that was cut, or damage). UsageError: JSON, but not a line of a
 // journal, or of a schema that is not known, or (after the header) not of `space`.
 std::optional<JournalLine> parse_journal_line(std::string_view line, const Space* space,

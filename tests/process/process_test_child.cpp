@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
   if (mode == "drive" && argc == 3) {
     culprit::StopSignal stop;
     culprit::ProcessRequest request;
-    request.argv = {"/bin/sh", "-c", "echo $$ > " + std::string(argv[2]) + "; exec sleep 60"};
+    request.argv = {"/bin/sh", "-c", "echo $$ > " + std::string(argv[2]) + "; exec sleep 600"};
     culprit::RunOptions options;
     options.cancel_fd = stop.fd();
     int status = 4;

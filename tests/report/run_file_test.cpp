@@ -130,6 +130,23 @@ TEST_F(RunFileTest, AFolderOfNoRunAndACutRecordAreRefused) {
   EXPECT_THROW(read_run(folder), SetupError);
   std::ofstream(folder / "run.json", std::ios::binary) << "{";
   EXPECT_THROW(read_run(folder), SetupError);
+  fs::remove(folder / "run.json");
+  try {
+    read_run(folder);
+    ADD_FAILURE() << "a run that was stopped was read";
+  } catch (const UsageError& error) {
+    EXPECT_NE(std::string(error.what()).find("stopped before its end"), std::string::npos)
+        << error.what();
+  }
+}
+TEST_F(RunFileTest, DiffSaysWhichFileWasCut) {
+  const fs::path whole = write("whole", {}), cut = write("cut", {});
+  const std::string cells = text(cut / "cells.jsonl");
+  std::ofstream(cut / "cells.jsonl", std::ios::binary) << cells.substr(0, cells.size() - 5);
+  EXPECT_TRUE(diff_runs(whole, whole).cut_files.empty());
+  const RunDiff diff = diff_runs(whole, cut);
+  EXPECT_EQ(diff.cut_files, std::vector<std::string>{(cut / "cells.jsonl").string()});
+  EXPECT_EQ(diff.only_before, 1U);
 }
 TEST_F(RunFileTest, DiffNamesWhatWasFixedBrokenAndTurnedSilent) {
   Outcome silent;

@@ -85,8 +85,8 @@ TEST_F(TrialRunnerTest, ALauncherThatHangsIsTroubleOfTheHarness) {
     TrialOptions options;
     options.launcher = {program(lines).string()};
     options.program = "/nowhere/stand_in_job";
-    options.stall_deadline = std::chrono::milliseconds(100);
-    options.launcher_margin = std::chrono::milliseconds(200);
+    options.stall_deadline = std::chrono::milliseconds(1000);
+    options.launcher_margin = std::chrono::milliseconds(2000);
     return TrialRunner("stand_in", options).run({Cell{}})[0];
   };
   EXPECT_THROW(run_job("sleep 60"), SetupError);
@@ -109,7 +109,7 @@ class WorkerTest : public TrialRunnerTest {
     options.flags = {"--device=stand-in"};
     options.many_cells_a_process = true;
     options.jobs = jobs;
-    options.stall_deadline = std::chrono::milliseconds(500);
+    options.stall_deadline = std::chrono::milliseconds(4000);
     options.on_done = [this](const auto& flags, const Outcome&, const std::string&) {
       order.push_back(flags.back());
     };

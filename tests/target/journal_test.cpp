@@ -1,6 +1,5 @@
 #include "target/journal.hpp"
 
-#include <chrono>
 
 #include "target_test_support.hpp"
 
@@ -102,7 +101,9 @@ TEST_F(JournalTest, DropsZerosAndDamageAtTheEnd) {
 
 TEST_F(JournalTest, CutHeaderStartsAnew) {
   write_three();
-  for (const std::string& left : {read_text(path_).substr(0, 20), std::string()}) {
+  const std::string whole = read_text(path_);
+  for (const std::string& left :
+       {whole.substr(0, 20), whole.substr(0, 200), std::string(30, '\0'), std::string()}) {
     write_text(path_, left);
     Journal journal = Journal::resume(path_, subject(), "host");
     EXPECT_EQ(journal.records().size(), 0u);
@@ -156,6 +157,12 @@ TEST_F(JournalTest, RefusesForeignFiles) {
   write_text(path_, "hello\nworld\n");
   EXPECT_USAGE_ERROR(Journal::resume(path_, subject(), "host"), path_ + ":1: damaged line");
   EXPECT_EQ(read_text(path_), "hello\nworld\n");
+  // One line, as a header that was cut would be.
+  for (const std::string foreign : {"hello\n", "hello", "{\"journal\":\"of mine"}) {
+    write_text(path_, foreign);
+    EXPECT_USAGE_ERROR(Journal::resume(path_, subject(), "host"), "not a journal of trials");
+    EXPECT_EQ(read_text(path_), foreign);
+  }
   write_text(path_,
              R"({"journal":"culprit-trials","schema":2,"origin":"x","description":"","space":{}})"
              "\n");
@@ -240,10 +247,11 @@ TEST_F(JournalTest, MergeRefusesDifferentSubjectsAndAnExistingResult) {
   EXPECT_USAGE_ERROR(merge_journals({}, b), "no journal");
 }
 
-TEST_F(JournalTest, LoadsTenThousandTrialsQuickly) {
+TEST_F(JournalTest, LoadsAHundredThousandTrials) {
+  constexpr int kTrials = 100'000;  // a loader that is quadratic meets the test's deadline
   const std::string lines = [] {
     std::string text;
-    for (int i = 0; i < 10'000; ++i) {
+    for (int i = 0; i < kTrials; ++i) {
       const std::string id = std::to_string(i);
       const std::string assignment =
           "\"assignment\":[" + std::to_string(i % 2) + "," + std::to_string(i % 3) + "]";
@@ -257,14 +265,9 @@ TEST_F(JournalTest, LoadsTenThousandTrialsQuickly) {
   }();
   { Journal journal = Journal::create(path_, subject(), "host"); }
   write_text(path_, read_text(path_) + lines);
-  const auto start = std::chrono::steady_clock::now();
   Journal journal = Journal::resume(path_, subject(), "host");
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  EXPECT_EQ(journal.records().size(), 10'000u);
-  EXPECT_EQ(journal.find({1, 2}, 1665)->trial.status, Trial::Status::kFail);
-  RecordProperty("milliseconds", static_cast<int>(seconds * 1000));
-  EXPECT_LT(seconds, 3);  // catches a quadratic loader; the aim of 0.2 s is of an optimised build
+  EXPECT_EQ(journal.records().size(), static_cast<std::size_t>(kTrials));
+  EXPECT_EQ(journal.find({1, 2}, kTrials / 6 - 1)->trial.status, Trial::Status::kFail);
 }
 
 }  // namespace

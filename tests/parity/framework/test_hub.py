@@ -157,12 +157,11 @@ class HubTest(unittest.TestCase):
                 channel.all_gather(np.ones((1, 1), np.float32))
             channel.all_reduce(np.ones((1, 1), np.float32))
 
-        start = time.monotonic()
         result = self.run_cell(body)
         self.assertEqual((result["outcome"], result["kind"]), ("HANG", "HANG"))
         self.assertEqual(result["where"], "stage0.tp0:forward 0;stage0.tp1:forward 0")
         self.assertIn("all_gather", result["detail"])
-        self.assertLess(time.monotonic() - start, hub_module.SILENCE_SECONDS)
+        self.assertNotIn("no word", result["detail"])  # found, not waited for
 
     def test_a_rank_that_is_silent_meets_the_deadline(self):
         def body(cell, stage, tp, channel):
