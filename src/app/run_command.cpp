@@ -269,7 +269,8 @@ int RunCommand::run(const std::vector<std::string>& command) const {
         record.launch.not_modelled.size(), record.launch.unknown.size());
   std::fflush(stdout);
   if (!no_traces.empty())
-    print_error(fmt::format("culprit: {}; traces are missing in what is written\n", no_traces));
+    print_error(fmt::format("culprit: traces are missing in what is written: {}\n",
+                            escape_controls_keep_lines(no_traces)));
   // Reproductions take long: what is found is safe before they begin.
   impl_->report.write_record(folder.path(), record, redactor);
   WrittenReproductions reproductions = write_reproductions(record, folder.path());

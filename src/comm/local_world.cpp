@@ -39,7 +39,8 @@ std::unique_lock<std::mutex> LocalWorld::lock() {
 
 template <class Seen>
 bool LocalWorld::look_out(Time until, Seen seen) {
-  // Without a pause: only where the rank has a core of its own, and each would add to every message.
+  // Without a pause: only where the rank has a core of its own, and each would add to every
+  // message.
   while (!seen())
     if (std::chrono::steady_clock::now() >= until) return false;
   return true;
@@ -95,7 +96,8 @@ class LocalWork final : public Work {
         try {
           collective_->exchange->abandon(member_);
         } catch (...) {
-          collective_->failure = trouble_of(std::current_exception());  // for the peers, should all come
+          collective_->failure =
+              trouble_of(std::current_exception());  // for the peers, should all come
         }
         return;
       }

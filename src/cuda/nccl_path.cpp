@@ -33,7 +33,8 @@ class CollectivePart final : public PathPart {
 
   void launch(const std::string& token, bool kinds_differ) override {
     const std::lock_guard lock(mutex_);
-    if (is_lost_) throw SetupError("[nccl] a collective's memory is gone and could not be replaced");
+    if (is_lost_)
+      throw SetupError("[nccl] a collective's memory is gone and could not be replaced");
     path_.run(members_, me_, token, "collective", [&](ncclComm_t comm) {
       ready_.make_wait(stream_);
       if (kinds_differ) gathered_ = std::make_unique<DeviceBlock>(part_bytes() * members_.size());

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <climits>
 #include <thread>
 #include <utility>
 
 #include "base/error.hpp"
+#include "multiprocess/deadline.hpp"
 #include "multiprocess/tags.hpp"
 #include "tensor/sum_in_order.hpp"
 
@@ -119,10 +119,10 @@ void check(int result, const char* call) {
 
 namespace {
 
-int largest_tag_of(MPI_Comm comm) {
+int largest_tag() {
   const int* largest = nullptr;
   int is_set = 0;
-  check(MPI_Comm_get_attr(comm, MPI_TAG_UB, static_cast<void*>(&largest), &is_set),
+  check(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&largest), &is_set),
         "MPI_Comm_get_attr");
   if (!is_set || *largest < Tags::kLeast)
     throw SetupError(fmt::format(
@@ -136,7 +136,7 @@ int largest_tag_of(MPI_Comm comm) {
 
 MpiPath::MpiPath(MPI_Comm comm)
     : comm_(comm),
-      largest_tag_(largest_tag_of(comm)),
+      largest_tag_(mpi::largest_tag()),
       sent_thread_([this](const std::stop_token& stop) { look_after_sent(stop); }) {}
 
 MpiPath::~MpiPath() {
@@ -169,8 +169,7 @@ std::shared_ptr<PathPart> MpiPath::receive(Backend& backend, int, int from, int 
 
 // It was sent without a launch.
 void MpiPath::drop(Backend& backend, int from, int tag, std::int64_t num_elements) {
-  std::vector<std::byte> dropped(static_cast<std::size_t>(backend.num_bytes(num_elements)));
-  fetch(dropped.data(), dropped.size(), from, tag);
+  skip(static_cast<std::size_t>(backend.num_bytes(num_elements)), from, tag);
 }
 
 std::vector<std::int64_t> MpiPath::sent(int num_processes) {
@@ -182,9 +181,9 @@ void MpiPath::close(const std::vector<std::int64_t>& sent_to_me) {
   received_.resize(sent_to_me.size());
   Looking looking;
   // Whoever sent them has ended this world too, so it looks after them: they come, or never will.
-  const auto deadline = std::chrono::steady_clock::now() + kCloseDeadline;
+  AwakeTime waited;
   const auto require_in_time = [&](const char* what) {
-    if (std::chrono::steady_clock::now() > deadline)
+    if (waited.passed() > kCloseDeadline)
       throw SetupError(fmt::format("[mpi] {} within {} s after the end of a world", what,
                                    kCloseDeadline.count()));
   };
@@ -192,27 +191,9 @@ void MpiPath::close(const std::vector<std::int64_t>& sent_to_me) {
   // order, so what is probed for first was sent first.
   for (std::size_t from = 0; from < sent_to_me.size(); ++from)
     while (received_[from] < sent_to_me[from]) {
-      std::unique_lock lock(calls_);
-      require_going_on();
-      int is_there = 0;
-      MPI_Message message = MPI_MESSAGE_NULL;
-      MPI_Status status;
-      check(MPI_Improbe(static_cast<int>(from), MPI_ANY_TAG, comm_, &is_there, &message, &status),
-            "MPI_Improbe");
-      if (!is_there) {
-        lock.unlock();
-        require_in_time("what another rank sent did not come");
-        looking.again();
-        continue;
-      }
-      int num_bytes = 0;
-      check(MPI_Get_count(&status, MPI_BYTE, &num_bytes), "MPI_Get_count");
-      std::vector<std::byte> dropped(static_cast<std::size_t>(num_bytes));
-      MPI_Request request = MPI_REQUEST_NULL;
-      check(MPI_Imrecv(dropped.data(), num_bytes, MPI_BYTE, &message, &request), "MPI_Imrecv");
-      lock.unlock();
-      finish_receive(request);
-      ++received_[from];
+      if (drop_one(static_cast<int>(from), MPI_ANY_TAG)) continue;
+      require_in_time("what another rank sent did not come");
+      looking.again();
     }
   received_.clear();
   skipped_.clear();
@@ -226,6 +207,29 @@ void MpiPath::close(const std::vector<std::int64_t>& sent_to_me) {
     require_in_time("what was sent was not received");
     looking.again();
   }
+}
+
+bool MpiPath::drop_one(int from, int tag) {
+  std::unique_lock lock(calls_);
+  require_going_on();
+  int is_there = 0;
+  MPI_Message message = MPI_MESSAGE_NULL;
+  MPI_Status status;
+  check(MPI_Improbe(from, tag, comm_, &is_there, &message, &status), "MPI_Improbe");
+  if (!is_there) return false;
+  int num_bytes = 0;
+  check(MPI_Get_count(&status, MPI_BYTE, &num_bytes), "MPI_Get_count");
+  std::vector<std::byte> dropped(static_cast<std::size_t>(num_bytes));
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Imrecv(dropped.data(), num_bytes, MPI_BYTE, &message, &request), "MPI_Imrecv");
+  lock.unlock();
+  finish_receive(request);
+  ++received_[from];
+  return true;
+}
+
+void MpiPath::skip(std::size_t num_bytes, int from, int tag) {
+  skipped_[{from, tag}] += std::max<std::size_t>(1, (num_bytes + kPiece - 1) / kPiece);
 }
 
 void MpiPath::post(Bytes bytes, int to, int tag) {
@@ -249,16 +253,15 @@ void MpiPath::post(Bytes bytes, int to, int tag) {
 }
 
 void MpiPath::fetch(std::byte* data, std::size_t num_bytes, int from, int tag) {
-  if (const auto skipped = skipped_.extract({from, tag}))
-    for (const std::size_t bytes : skipped.mapped()) {
-      std::vector<std::byte> dropped(bytes);
-      receive_next(dropped.data(), bytes, from, tag);
-    }
-  receive_next(data, num_bytes, from, tag);
-}
-
-void MpiPath::receive_next(std::byte* data, std::size_t num_bytes, int from, int tag) {
   received_.resize(std::max(received_.size(), static_cast<std::size_t>(from) + 1));
+  if (const auto skipped = skipped_.extract({from, tag})) {
+    Looking looking;
+    for (std::size_t left = skipped.mapped(); left > 0;)
+      if (drop_one(from, tag))
+        --left;
+      else
+        looking.again();
+  }
   std::size_t first = 0;
   do {
     const std::size_t length = std::min(kPiece, num_bytes - first);
@@ -279,11 +282,12 @@ void MpiPath::finish_receive(MPI_Request request) {
   while (true) {
     {
       const std::lock_guard lock(calls_);
-      if (aborted_ || broken_) {  // its memory goes
+      // Asked once: abort() may come from another thread, and the request must not outlive this.
+      if (const bool is_over = aborted_ || broken_; is_over) {
         MPI_Cancel(&request);
         MPI_Request_free(&request);
+        require_going_on();
       }
-      require_going_on();
       int is_done = 0;
       check(MPI_Test(&request, &is_done, MPI_STATUS_IGNORE), "MPI_Test");
       if (is_done) return;

@@ -57,11 +57,12 @@ class MpiPath final : public DataPath {
   void post(Bytes bytes, int to, int tag);
   // Waits for as many bytes. Errors: PathAborted.
   void fetch(std::byte* data, std::size_t num_bytes, int from, int tag);
-  // So many bytes of that tag are never fetched: they are dropped before what follows them.
-  void skip(std::size_t num_bytes, int from, int tag) { skipped_[{from, tag}].push_back(num_bytes); }
+  // As many bytes, or what the sender takes for as many, are never fetched: they are dropped before
+  // what follows them.
+  void skip(std::size_t num_bytes, int from, int tag);
 
  private:
-  void receive_next(std::byte* data, std::size_t num_bytes, int from, int tag);
+  bool drop_one(int from, int tag);  // whether a message was there; errors: PathAborted
   struct Pending {
     MPI_Request request = MPI_REQUEST_NULL;
     Bytes bytes;
@@ -78,7 +79,8 @@ class MpiPath final : public DataPath {
   std::condition_variable_any changed_;
   std::deque<Pending> pending_;
   std::optional<Trouble> broken_;
-  std::map<std::pair<int, int>, std::vector<std::size_t>> skipped_;  // since the last close
+  // Messages to be dropped, by sender and tag, since the last close.
+  std::map<std::pair<int, int>, std::size_t> skipped_;
   std::vector<std::int64_t> sent_, received_;  // messages since the last close, by process
   std::atomic<bool> aborted_{false};
   std::jthread sent_thread_;

@@ -44,8 +44,9 @@ class Coordinator::Loop {
       const auto now = Clock::now();
       // A pause of this process's own (a job that is suspended whole) is nobody's silence or stall.
       if (const auto pause = now - std::exchange(looked_, now); pause > kPause) {
-        for (Peer& peer : peers_) peer.heard += pause;
-        moved_ += pause;
+        // What was read since is not from before the pause.
+        for (Peer& peer : peers_) peer.heard = std::min(peer.heard + pause, now);
+        moved_ = std::min(moved_ + pause, now);
         started_ += pause;
       }
       if (num_here_ < peers_.size() && !ended_) require_meeting(now);
@@ -443,9 +444,9 @@ class Coordinator::Loop {
   void gather() {
     ByteWriter writer = message_of(FromCoordinator::kGathered);
     for (Peer& peer : peers_) writer.put_text(std::exchange(peer.bytes, {}));
-    tell(0, writer.take());
     for (std::size_t rank = 1; rank < peers_.size(); ++rank)
       tell(static_cast<int>(rank), message_of(FromCoordinator::kGathered).take());
+    tell(0, writer.take());  // last: what it does next may hold up this thread too
   }
   void broadcast() {
     ByteWriter writer = message_of(FromCoordinator::kBroadcast);

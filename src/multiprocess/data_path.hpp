@@ -40,14 +40,13 @@ class DataPath {
   // What the others need to join a group of these ranks that this rank is the first of; empty where
   // nothing is needed.
   virtual std::string token(const std::vector<int>& members) = 0;
-  // At least Tags::kLeast. Errors: SetupError where the library has no room for that.
+  // At least Tags::kLeast.
   virtual int largest_tag() const = 0;
   // `tag` is the same for all members and unlike that of other collectives under way.
   // Called by the rank that `members[me]` is, `backend` its own. `call.mine` is read from now on,
   // in the order of the backend's work.
   virtual std::shared_ptr<PathPart> start(Backend& backend, const std::vector<int>& members,
-                                          std::size_t me, int tag,
-                                          const CollectiveCall& call) = 0;
+                                          std::size_t me, int tag, const CollectiveCall& call) = 0;
   // Messages of one tag arrive in order.
   virtual std::shared_ptr<PathPart> send(Backend& backend, int me, int to, int tag,
                                          std::shared_ptr<Parcel> parcel,

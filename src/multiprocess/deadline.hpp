@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -20,6 +21,24 @@ namespace culprit {
 // From the end of a job that can't go on to that of a process which does not end by itself.
 inline constexpr std::chrono::seconds kGrace{3};
 
+// Time that passes for a process: not while it is suspended, as far as it looks often.
+class AwakeTime {
+ public:
+  static constexpr std::chrono::milliseconds kLongestLook{500};
+
+  // Since the object was made, as far as it was asked meanwhile.
+  std::chrono::steady_clock::duration passed() {
+    const auto now = std::chrono::steady_clock::now();
+    passed_ += std::min<std::chrono::steady_clock::duration>(now - looked_, kLongestLook);
+    looked_ = now;
+    return passed_;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point looked_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::duration passed_{};
+};
+
 // If it still lives after `time`, the process says on stderr what `why` gives then, and ends with
 // its exit status. (All of it in the header: the plug-ins use it too, which link nothing of this
 // folder.)
@@ -28,8 +47,12 @@ class Deadline {
   Deadline(std::chrono::milliseconds time, std::function<Trouble()> why)
       : thread_([this, time, why = std::move(why)](const std::stop_token& stop) {
           std::unique_lock lock(mutex_);
-          changed_.wait_for(lock, stop, time, [] { return false; });
-          if (stop.stop_requested()) return;
+          for (AwakeTime awake; awake.passed() < time;) {
+            const auto look =
+                std::min<std::chrono::milliseconds>(time, AwakeTime::kLongestLook / 2);
+            changed_.wait_for(lock, stop, look, [] { return false; });
+            if (stop.stop_requested()) return;
+          }
           // Nothing that may wait for another thread's lock, as stderr's buffer or exit() do.
           const Trouble trouble = why();
           const std::string line = "culprit: " + trouble.words + "\n";

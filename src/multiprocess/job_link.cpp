@@ -137,7 +137,8 @@ void JobLink::run(const std::stop_token& stop) {
   auto next_beat = Clock::now(), heard = next_beat, looked = next_beat;
   while (!stop.stop_requested()) {
     const auto now = Clock::now();
-    if (const auto pause = now - std::exchange(looked, now); pause > kPause) heard += pause;
+    if (const auto pause = now - std::exchange(looked, now); pause > kPause)
+      heard = std::min(heard + pause, now);
     if (now >= next_beat) {
       ByteWriter beat = message_of(ToCoordinator::kBeat);
       beat.put(operations_.load(std::memory_order_relaxed));

@@ -17,10 +17,10 @@ constexpr int kMostPorts = 65535;
 int number(const GetVariable& get, const char* name) {
   const char* text = get(name);
   if (!text)
-    throw UsageError(
-        fmt::format("{} is not set, but the launcher's others are; set it too, or unset them all to "
-                    "run the ranks in one process",
-                    name));
+    throw UsageError(fmt::format(
+        "{} is not set, but the launcher's others are; set it too, or unset them all to "
+        "run the ranks in one process",
+        name));
   int value = 0;
   const std::string_view words = text;
   const auto [stop, error] = std::from_chars(words.data(), words.data() + words.size(), value);

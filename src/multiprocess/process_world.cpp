@@ -109,7 +109,7 @@ void ProcessWorld::run_launches(const std::stop_token& stop) {
         error = trouble_of(std::current_exception());
       }
     lock.lock();
-    if (!task.launch->error) task.launch->error = error;  // its memory may be lost since
+    if (error) task.launch->error = error;  // else its memory may be lost since
     task.launch->done = true;
     tasks_.pop_front();  // only now: the queue says what is under way
     changed_.notify_all();
@@ -128,6 +128,7 @@ void ProcessWorld::tell_broken(std::unique_lock<std::mutex>& lock, Trouble troub
 
 void ProcessWorld::give_up(Launch& launch, Trouble trouble) {
   std::unique_lock lock(mutex_);
+  if (launch.error) return;  // told already
   launch.error = std::move(trouble);
   if (launch.done) tell_broken(lock, *launch.error);
 }
@@ -262,8 +263,8 @@ class ProcessCommunicator final : public MemberCommunicator {
 
   std::int64_t fetch(Elements buffer, int from, const std::string& what) override {
     const auto launch = std::make_shared<ProcessWorld::Launch>();
-    launch->part = world_.path_.receive(backend(), me(), from, world_.tags_.message(group_id_), buffer.data,
-                                        buffer.num_elements);
+    launch->part = world_.path_.receive(backend(), me(), from, world_.tags_.message(group_id_),
+                                        buffer.data, buffer.num_elements);
     const ProcessWorld::TransferKey key{group_id_, {from, me()}};
     {
       const std::lock_guard lock(world_.mutex_);
@@ -289,8 +290,9 @@ class ProcessCommunicator final : public MemberCommunicator {
     if (num_elements == buffer.num_elements)
       world_.take(*launch);
     else if (num_elements != kNone)
-      world_.on_path(
-          [&] { world_.path_.drop(backend(), from, world_.tags_.message(group_id_), num_elements); });
+      world_.on_path([&] {
+        world_.path_.drop(backend(), from, world_.tags_.message(group_id_), num_elements);
+      });
     if (verdict == RankTable::Verdict::kPeerLost) throw PeerLostError(reason);
     if (verdict == RankTable::Verdict::kHang) throw HangError(reason);
     return num_elements;

@@ -53,7 +53,8 @@ class ProcessWorld final : public World, private JobListener {
   // Ends the job for what a part threw, unless it has ended by itself by then: often that is a
   // library's words for a process that is gone, which the coordinator names within a second.
   void tell_broken(std::unique_lock<std::mutex>& lock, Trouble trouble);
-  // The part's memory goes, and could not be replaced: it is not to be launched, and the job ends.
+  // The part's memory goes, and could not be replaced: where it was launched the job ends now, else
+  // when it should be.
   void give_up(Launch& launch, Trouble trouble);
   // Waits until the part is launched, then takes it. Errors: JobEndedError, also where it could not
   // be launched, here or at another member.

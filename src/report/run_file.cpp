@@ -203,7 +203,9 @@ RecordedCells read_cells_file(const fs::path& folder) {
 
 RunRecord read_run(const fs::path& folder) {
   const fs::path file = folder / "run.json";
-  if (!fs::exists(file) && fs::exists(folder / "cells.jsonl"))
+  std::error_code cannot_tell;  // then reading it says why
+  if (!fs::exists(file, cannot_tell) && !cannot_tell &&
+      fs::exists(folder / "cells.jsonl", cannot_tell))
     throw UsageError(
         fmt::format("{}: is not there: the run was stopped before its end; start it again (the "
                     "cells that ran are in cells.jsonl, which `culprit diff` compares)",

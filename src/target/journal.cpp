@@ -110,9 +110,7 @@ JournalContent read_journal(const std::string& path) {
     if (!line && !is_last)
       throw UsageError(fmt::format("{}:{}: damaged line in the middle of a journal", path, number));
     if (!line && !has_header && !is_cut_header(std::string_view(bytes).substr(begin)))
-      throw UsageError(
-          fmt::format("{}: not a journal of trials, and not overwritten; choose another --out",
-                      path));
+      throw UsageError(fmt::format("{}:{}: not a journal of trials", path, number));
     if (!line) {
       content.notices.push_back(
           fmt::format("{}:{}: dropped the last line, which was cut short ({} bytes)", path, number,

@@ -31,7 +31,9 @@ class MpiPathTest : public ::testing::Test {
 // A tag comes again when the numbers of calls have gone round.
 TEST_F(MpiPathTest, PartsOfAnAbandonedCollectiveAreNotThoseOfALaterOneWithItsTag) {
   constexpr int kTag = 5;
-  std::vector<float> first(3, 1.0F), second(2, 10.0F + static_cast<float>(rank_));
+  // Of other lengths too, as where the ranks did not come with equally much.
+  std::vector<float> first(static_cast<std::size_t>(2 + 3 * rank_), 1.0F),
+      second(2, 10.0F + static_cast<float>(rank_));
   start(kTag, first)->abandon();
   start(kTag, second)->take();
   EXPECT_EQ(second, (std::vector<float>(2, 21.0F)));

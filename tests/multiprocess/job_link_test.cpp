@@ -131,20 +131,20 @@ TEST(JobLinkTest, AJobThatIsSuspendedWholeHasNotStalled) {
 TEST(JobLinkTest, AProcessThatLivesButNeverComesWhereTheOthersWaitIsNamed) {
   const int port = free_port();
   const Processes processes(3, [port](int rank) {
-    const auto link = meet(rank, 3, port, 4s);
+    const auto link = meet(rank, 3, port, 8s);
     if (rank == 1) std::this_thread::sleep_for(60s);
     link->gather({});
     return 2;
   });
   for (int rank = 0; rank < 3; ++rank) EXPECT_EQ(processes.end_of(rank), 3) << rank;
   EXPECT_EQ(processes.words_of(0),
-            "rank 1's process lives, but did not come to where the others wait within 4 s");
+            "rank 1's process lives, but did not come to where the others wait within 8 s");
 }
 
 TEST(JobLinkTest, SoIsOneThatDoesNotLeaveWithRank0) {
   const int port = free_port();
   const Processes processes(2, [port](int rank) {
-    const auto link = meet(rank, 2, port, 4s);
+    const auto link = meet(rank, 2, port, 8s);
     if (rank == 1) std::this_thread::sleep_for(60s);
     return 0;
   });

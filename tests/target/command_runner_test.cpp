@@ -129,7 +129,7 @@ TEST_F(CommandRunnerTest, ReferenceWithoutAUsableDumpIsAnError) {
 
 TEST_F(CommandRunnerTest, TimeoutIsAHang) {
   CommandSpec with = spec("test \"$1\" != A || sleep 60");
-  with.timeout = milliseconds(300);
+  with.timeout = milliseconds(3000);
   EXPECT_EQ(fingerprints(CommandTarget(with), {{0, 1}, {1, 0}}, options()),
             (Texts{"HANG:deadline", "pass"}));
 }

@@ -1,6 +1,5 @@
 #include "target/journal.hpp"
 
-
 #include "target_test_support.hpp"
 
 namespace culprit {
@@ -248,7 +247,7 @@ TEST_F(JournalTest, MergeRefusesDifferentSubjectsAndAnExistingResult) {
 }
 
 TEST_F(JournalTest, LoadsAHundredThousandTrials) {
-  constexpr int kTrials = 100'000;  // a loader that is quadratic meets the test's deadline
+  constexpr int kTrials = 100'000;
   const std::string lines = [] {
     std::string text;
     for (int i = 0; i < kTrials; ++i) {
