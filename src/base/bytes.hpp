@@ -28,6 +28,10 @@ class ByteWriter {
     static_assert(std::is_trivially_copyable_v<T>);
     put_text({reinterpret_cast<const char*>(list.data()), list.size() * sizeof(T)});
   }
+  void put_trouble(const Trouble& trouble) {
+    put(trouble.exit_status);
+    put_text(trouble.words);
+  }
   std::string take() { return std::move(bytes_); }
 
  private:
@@ -52,6 +56,10 @@ class ByteReader {
     std::vector<T> list(text.size() / sizeof(T));
     if (!list.empty()) std::memcpy(list.data(), text.data(), list.size() * sizeof(T));
     return list;
+  }
+  Trouble get_trouble() {
+    const int exit_status = get<int>();
+    return {exit_status, get_text()};
   }
   bool at_end() const { return bytes_.empty(); }
 

@@ -245,10 +245,8 @@ std::vector<RankEnd> run_threads(const Model& model, const Cell& cell,
 
 // Exit status and words of a harness error, as another process can be told.
 std::string describe_broken(const std::exception_ptr& broken) {
-  const Trouble trouble = trouble_of(broken);
   ByteWriter writer;
-  writer.put(trouble.exit_status);
-  writer.put_text(trouble.words);
+  writer.put_trouble(trouble_of(broken));
   return writer.take();
 }
 
@@ -280,9 +278,7 @@ std::vector<RankResult> run_processes(const Model& model, const Cell& cell, Cell
   }
   broken = processes.broadcast(broken);
   if (broken.empty()) return results;
-  ByteReader reader(broken);
-  const int exit_status = reader.get<int>();
-  throw Error(exit_status, reader.get_text());
+  ByteReader(broken).get_trouble().raise();
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "multiprocess/deadline.hpp"
+#include "multiprocess/awake_time.hpp"
 #include "multiprocess/tags.hpp"
 #include "tensor/sum_in_order.hpp"
 

@@ -13,6 +13,7 @@
 #include "base/exit_status.hpp"
 #include "base/version.hpp"
 #include "comm/rank_table.hpp"
+#include "multiprocess/awake_time.hpp"
 #include "multiprocess/messages.hpp"
 
 namespace culprit {
@@ -26,29 +27,18 @@ constexpr std::chrono::seconds kEndDeadline{6};
 }  // namespace
 
 class Coordinator::Loop {
-  using Clock = std::chrono::steady_clock;
+  using Time = AwakeTime::Duration;  // since the loop was made
 
  public:
   Loop(Listener listener, CoordinatorSettings settings)
       : listener_(std::move(listener)),
         settings_(std::move(settings)),
-        peers_(static_cast<std::size_t>(settings_.num_processes)),
-        started_(Clock::now()),
-        moved_(started_),
-        looked_(started_),
-        next_beat_(started_) {}
+        peers_(static_cast<std::size_t>(settings_.num_processes)) {}
 
   void run() {
     while (!is_over()) {
       poll_once();
-      const auto now = Clock::now();
-      // A pause of this process's own (a job that is suspended whole) is nobody's silence or stall.
-      if (const auto pause = now - std::exchange(looked_, now); pause > kPause) {
-        // What was read since is not from before the pause.
-        for (Peer& peer : peers_) peer.heard = std::min(peer.heard + pause, now);
-        moved_ = std::min(moved_ + pause, now);
-        started_ += pause;
-      }
+      const Time now = awake_.passed();
       if (num_here_ < peers_.size() && !ended_) require_meeting(now);
       if (!ended_) require_life(now);
       if (now < next_beat_) continue;
@@ -61,12 +51,12 @@ class Coordinator::Loop {
  private:
   struct Stranger {
     std::unique_ptr<Channel> channel;  // null: no stranger any more
-    Clock::time_point since;
+    Time since{};
   };
   struct Peer {
     std::unique_ptr<Channel> channel;  // null: has not come
     bool left = false;                 // said goodbye, or its connection is closed
-    Clock::time_point heard;
+    Time heard{};
     std::uint64_t operations = 0;
     std::string bytes;                  // for the gather under way
     std::optional<ToCoordinator> gave;  // to which of kGather, kBroadcast, kClose
@@ -103,9 +93,9 @@ class Coordinator::Loop {
     std::vector<Wait> waits;  // by rank
   };
 
-  bool is_over() const {
+  bool is_over() {
     // Processes end soon after their job; one that can't is not waited for.
-    if (ended_ && (num_here_ < peers_.size() || Clock::now() - ended_at_ > kEndDeadline))
+    if (ended_ && (num_here_ < peers_.size() || awake_.passed() - ended_at_ > kEndDeadline))
       return true;
     return num_here_ == peers_.size() &&
            std::all_of(peers_.begin(), peers_.end(), [](const Peer& peer) { return peer.left; });
@@ -127,13 +117,13 @@ class Coordinator::Loop {
     const std::size_t num_strangers = strangers_.size();
     for (std::size_t i = 0; i < num_strangers; ++i) {
       if (entries[1 + i].revents) greet(strangers_[i].channel);
-      if (Clock::now() - strangers_[i].since > kHelloDeadline) strangers_[i].channel = nullptr;
+      if (awake_.passed() - strangers_[i].since > kHelloDeadline) strangers_[i].channel = nullptr;
     }
     std::erase_if(strangers_, [](const Stranger& stranger) { return !stranger.channel; });
     if (entries[0].revents && listener_)
       if (UniqueFd fd = listener_->accept())
         strangers_.push_back(
-            {.channel = std::make_unique<Channel>(std::move(fd)), .since = Clock::now()});
+            {.channel = std::make_unique<Channel>(std::move(fd)), .since = awake_.passed()});
     for (std::size_t i = first_peer; i < entries.size(); ++i)
       if (entries[i].revents) listen_to(owners[1 + i - first_peer]);
   }
@@ -169,7 +159,7 @@ class Coordinator::Loop {
         return refuse(stranger, fmt::format("a second rank {} of {} processes", rank, size));
       Peer& peer = peers_[rank];
       peer.channel = std::move(stranger);
-      peer.heard = Clock::now();
+      peer.heard = awake_.passed();
       tell(rank, message_of(FromCoordinator::kBeat).take());
       if (++num_here_ < peers_.size()) return;
       listener_.reset();  // who comes now looks for another job
@@ -202,7 +192,7 @@ class Coordinator::Loop {
                               rank, who_waits()));
           return;
         case Channel::State::kMessage:
-          peer.heard = Clock::now();
+          peer.heard = awake_.passed();
           try {
             ByteReader reader(text);
             handle(rank, reader);
@@ -218,7 +208,7 @@ class Coordinator::Loop {
     Peer& peer = peers_[rank];
     if (kind == ToCoordinator::kBye) {
       peer.left = true;
-      moved_ = Clock::now();
+      moved_ = awake_.passed();
       return require_all(world_ || std::any_of(peers_.begin(), peers_.end(), [](const Peer& each) {
                            return each.gave.has_value();
                          }));
@@ -226,16 +216,16 @@ class Coordinator::Loop {
     if (ended_) return;  // what was under way when the job ended
     if (kind == ToCoordinator::kBeat) {
       const auto operations = reader.get<std::uint64_t>();
-      if (operations != peer.operations) moved_ = Clock::now();
+      if (operations != peer.operations) moved_ = awake_.passed();
       peer.operations = operations;
       return;
     }
-    moved_ = Clock::now();
+    moved_ = awake_.passed();
     require_all(true);
     switch (kind) {
       case ToCoordinator::kBroken: {
-        const int exit_status = reader.get<int>();
-        return end_job(exit_status, fmt::format("rank {}: {}", rank, reader.get_text()));
+        const Trouble trouble = reader.get_trouble();
+        return end_job(trouble.exit_status, fmt::format("rank {}: {}", rank, trouble.words));
       }
       case ToCoordinator::kOpen:
         return open(reader.get<int>());
@@ -479,15 +469,14 @@ class Coordinator::Loop {
   void end_job(int exit_status, const std::string& text) {
     if (ended_) return;
     ByteWriter writer = message_of(FromCoordinator::kEnded);
-    writer.put(exit_status);
-    writer.put_text(text);
+    writer.put_trouble({exit_status, text});
     ended_ = writer.take();
-    ended_at_ = Clock::now();
+    ended_at_ = awake_.passed();
     for (std::size_t rank = 0; rank < peers_.size(); ++rank) tell(static_cast<int>(rank), *ended_);
   }
 
-  void require_meeting(Clock::time_point now) {
-    if (now - started_ < settings_.meeting_deadline) return;
+  void require_meeting(Time now) {
+    if (now < settings_.meeting_deadline) return;
     std::string absent;
     for (std::size_t rank = 0; rank < peers_.size(); ++rank)
       if (!peers_[rank].channel) absent += fmt::format("{}{}", absent.empty() ? "" : ", ", rank);
@@ -497,7 +486,7 @@ class Coordinator::Loop {
                         refused_.empty() ? "was each started?" : refused_ + " was not let in"));
   }
 
-  void require_life(Clock::time_point now) {
+  void require_life(Time now) {
     for (std::size_t rank = 0; rank < peers_.size(); ++rank)
       if (peers_[rank].channel && !peers_[rank].left && now - peers_[rank].heard > kSilence) {
         end_job(row_of(OutcomeClass::kCrash).exit_status,
@@ -516,7 +505,7 @@ class Coordinator::Loop {
   }
 
   // Outside a world only rank 0 has anything to do that takes long: it judges.
-  void require_to_come(Clock::time_point now) {
+  void require_to_come(Time now) {
     const bool is_awaited = num_here_ == peers_.size() &&
                             std::any_of(peers_.begin(), peers_.end(), [](const Peer& peer) {
                               return peer.left || peer.gave.has_value();
@@ -537,11 +526,12 @@ class Coordinator::Loop {
   std::vector<Stranger> strangers_;  // nobody knows who they are yet
   std::string refused_;              // the last that was not let in
   std::size_t num_here_ = 0;
-  Clock::time_point started_, moved_;  // moved: last seen doing something
-  Clock::time_point looked_, next_beat_;
+  AwakeTime awake_;  // a pause of this process's own is nobody's silence or stall
+  Time moved_{};     // last seen doing something
+  Time next_beat_{};
   std::optional<OpenWorld> world_;
   std::optional<std::string> ended_;  // what everybody was told
-  Clock::time_point ended_at_;
+  Time ended_at_{};
 };
 
 Coordinator::Coordinator(Listener listener, CoordinatorSettings settings)

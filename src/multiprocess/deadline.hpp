@@ -15,29 +15,12 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "multiprocess/awake_time.hpp"
 
 namespace culprit {
 
 // From the end of a job that can't go on to that of a process which does not end by itself.
 inline constexpr std::chrono::seconds kGrace{3};
-
-// Time that passes for a process: not while it is suspended, as far as it looks often.
-class AwakeTime {
- public:
-  static constexpr std::chrono::milliseconds kLongestLook{500};
-
-  // Since the object was made, as far as it was asked meanwhile.
-  std::chrono::steady_clock::duration passed() {
-    const auto now = std::chrono::steady_clock::now();
-    passed_ += std::min<std::chrono::steady_clock::duration>(now - looked_, kLongestLook);
-    looked_ = now;
-    return passed_;
-  }
-
- private:
-  std::chrono::steady_clock::time_point looked_ = std::chrono::steady_clock::now();
-  std::chrono::steady_clock::duration passed_{};
-};
 
 // If it still lives after `time`, the process says on stderr what `why` gives then, and ends with
 // its exit status. (All of it in the header: the plug-ins use it too, which link nothing of this

@@ -67,8 +67,7 @@ void JobLink::come_in() {
       if (kind == FromCoordinator::kBeat) return;
       if (kind != FromCoordinator::kEnded)
         throw SetupError(fmt::format("what listens at {} is not rank 0 of this job", place));
-      reader.get<int>();
-      throw SetupError(reader.get_text());
+      throw SetupError(reader.get_trouble().words);
     }
     // Closed: rank 0 of a job that was here before, or somebody else.
     if (Clock::now() >= end)
@@ -134,11 +133,10 @@ bool JobLink::has_ended() {
 
 void JobLink::run(const std::stop_token& stop) {
   std::string text;
-  auto next_beat = Clock::now(), heard = next_beat, looked = next_beat;
+  AwakeTime awake;
+  AwakeTime::Duration next_beat{}, heard{};
   while (!stop.stop_requested()) {
-    const auto now = Clock::now();
-    if (const auto pause = now - std::exchange(looked, now); pause > kPause)
-      heard = std::min(heard + pause, now);
+    const auto now = awake.passed();
     if (now >= next_beat) {
       ByteWriter beat = message_of(ToCoordinator::kBeat);
       beat.put(operations_.load(std::memory_order_relaxed));
@@ -151,17 +149,17 @@ void JobLink::run(const std::stop_token& stop) {
         try {
           receive(text);
         } catch (const std::exception& error) {
-          end(kExitSetup, fmt::format("[job] the coordinator's words: {}", error.what()));
+          end({kExitSetup, fmt::format("[job] the coordinator's words: {}", error.what())});
         }
         break;
       case Channel::State::kNothingYet:
         if (now - heard > kSilence)
-          end(row_of(OutcomeClass::kCrash).exit_status, "rank 0's process gives no sign of life");
+          end({row_of(OutcomeClass::kCrash).exit_status, "rank 0's process gives no sign of life"});
         channel_->wait(kBeat / 5);
         break;
       case Channel::State::kClosed:
-        end(row_of(OutcomeClass::kCrash).exit_status,
-            "rank 0's process has ended without a word (killed, or crashed)");
+        end({row_of(OutcomeClass::kCrash).exit_status,
+             "rank 0's process has ended without a word (killed, or crashed)"});
         return;
     }
   }
@@ -171,10 +169,7 @@ void JobLink::receive(const std::string& text) {
   ByteReader reader(text);
   const auto kind = reader.get<FromCoordinator>();
   if (kind == FromCoordinator::kBeat) return;
-  if (kind == FromCoordinator::kEnded) {
-    const int exit_status = reader.get<int>();
-    return end(exit_status, reader.get_text());
-  }
+  if (kind == FromCoordinator::kEnded) return end(reader.get_trouble());
   const std::string fields = text.substr(sizeof(kind));
   const std::lock_guard lock(mutex_);
   if (ended_) return;  // of what was under way then nobody waits for anything any more
@@ -187,12 +182,12 @@ void JobLink::receive(const std::string& text) {
   changed_.notify_all();
 }
 
-void JobLink::end(int exit_status, const std::string& text) {
+void JobLink::end(Trouble why) {
   const std::lock_guard lock(mutex_);
   if (ended_) return;
-  ended_.emplace(exit_status, text);
+  ended_.emplace(why.exit_status, why.words);
   // First: whatever the listener does may wait too.
-  watchdog_.emplace(kGrace, [why = Trouble{exit_status, text}] { return why; });
+  watchdog_.emplace(kGrace, [why = std::move(why)] { return why; });
   changed_.notify_all();
   if (listener_) listener_->ended();
 }

@@ -70,7 +70,7 @@ class JobLink final : public ProcessGroup {
   void come_in();
   void run(const std::stop_token& stop);
   void receive(const std::string& text);
-  void end(int exit_status, const std::string& text);
+  void end(Trouble why);
 
   JobSettings settings_;
   std::unique_ptr<Coordinator> coordinator_;

@@ -43,8 +43,6 @@ enum class FromCoordinator : std::uint8_t {
 // Beats of either side, and how long without one (its connection standing) the other is taken for
 // stopped, or its machine for gone.
 inline constexpr std::chrono::milliseconds kBeat{500}, kSilence{4000};
-// A pause of the reader's own is not the other's silence.
-inline constexpr std::chrono::milliseconds kPause{1000};
 // Of what both sides say before they know each other.
 inline constexpr std::uint64_t kLongestHello = 4096;
 

@@ -16,8 +16,7 @@ namespace {
 
 ByteWriter broken_message(const Trouble& trouble) {
   ByteWriter broken = message_of(ToCoordinator::kBroken);
-  broken.put(trouble.exit_status);
-  broken.put_text(trouble.words);
+  broken.put_trouble(trouble);
   return broken;
 }
 
